@@ -1,0 +1,41 @@
+# Everything runs in .venv, which the first target to need it creates.
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+
+.PHONY: demo test lint types imports pytest dist format clean
+
+demo: $(READY)
+	$(BIN)/terrafl demo
+
+test: lint types imports pytest
+
+lint: $(READY)
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+
+types: $(READY)
+	$(BIN)/mypy
+
+imports: $(READY)
+	$(BIN)/lint-imports
+
+pytest: $(READY)
+	$(BIN)/pytest -n auto
+
+dist: $(READY)
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist
+
+format: $(READY)
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; set PYTHON=")'
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[dev]"
+	@touch $@
+
+clean:
+	rm -rf .venv dist demo report runs .mypy_cache .ruff_cache .pytest_cache .hypothesis

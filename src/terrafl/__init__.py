@@ -1,0 +1,53 @@
+"""Which clients should train? Client selection for federated learning.
+
+>>> import terrafl
+>>> terrafl.Terraform(eta=2).eta
+2
+"""
+
+from typing import TYPE_CHECKING
+
+from terrafl._version import __version__
+
+if TYPE_CHECKING:
+    from terrafl.algorithms import FedAvg, FedProx
+    from terrafl.experiments.api import compare, run
+    from terrafl.experiments.run import resume
+    from terrafl.selection import HBase, HiCSFL, Oort, PowerOfChoice, Random, Terraform
+
+__all__ = [
+    "FedAvg",
+    "FedProx",
+    "HBase",
+    "HiCSFL",
+    "Oort",
+    "PowerOfChoice",
+    "Random",
+    "Terraform",
+    "__version__",
+    "compare",
+    "resume",
+    "run",
+]
+
+_HOMES = {
+    **dict.fromkeys(("FedAvg", "FedProx"), "terrafl.algorithms"),
+    **dict.fromkeys(("compare", "run"), "terrafl.experiments.api"),
+    "resume": "terrafl.experiments.run",
+    **dict.fromkeys(
+        ("HBase", "HiCSFL", "Oort", "PowerOfChoice", "Random", "Terraform"), "terrafl.selection"
+    ),
+}
+
+
+def __getattr__(name: str) -> object:
+    """Load a public name when it is first used, so that importing a room stays cheap."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'terrafl' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,103 @@
+"""``terrafl compare``: selectors x algorithms x seeds on the same federation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from terrafl.cli import options as o
+from terrafl.cli.progress import cell_progress
+from terrafl.cli.tables import show_comparison
+from terrafl.errors import ConfigurationError
+from terrafl.experiments.api import Settings, cells, default_workers
+from terrafl.experiments.compared import Compared
+from terrafl.experiments.sweep import sweep
+from terrafl.selection import SELECTORS
+
+__all__ = ["compare", "compare_into"]
+
+ALL_SELECTORS = ",".join(SELECTORS)
+Selectors = Annotated[str, typer.Option(help="Comma-separated; see terrafl run --selector.")]
+Algorithms = Annotated[str, typer.Option(help="Comma-separated: fedavg, fedprox.")]
+Seeds = Annotated[str, typer.Option(help="Comma-separated.")]
+
+
+def compare(
+    config: o.ConfigFile = None,
+    *,
+    scenario: o.Scenario = None,
+    dataset: o.DatasetName = None,
+    selectors: Selectors = ALL_SELECTORS,
+    algorithms: Algorithms = "fedavg",
+    seeds: Seeds = "0,1,2",
+    model: o.ModelName = None,
+    clients: o.Clients = None,
+    clients_per_round: o.ClientsPerRound = None,
+    rounds: o.Rounds = None,
+    learning_rate: o.LearningRate = None,
+    epochs: o.Epochs = None,
+    batch_size: o.BatchSize = None,
+    eval_every: o.EvalEvery = None,
+    patience: o.Patience = None,
+    settings: o.Set = None,
+    workers: o.Workers = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Where the runs go; finished ones there are skipped.")
+    ] = None,
+    quiet: o.Quiet = False,
+    json: o.Json = False,
+) -> None:
+    """Train every selector with every algorithm and seed, and show one table."""
+    folder = out or Path("runs") / f"compare-{scenario or dataset or 'digits'}"
+    compared = compare_into(
+        folder,
+        o.listed(selectors),
+        o.listed(algorithms),
+        numbers(seeds),
+        workers=workers,
+        quiet=quiet,
+        settings=Settings(
+            config=config,
+            scenario=scenario,
+            dataset=dataset,
+            model=model,
+            clients=clients,
+            clients_per_round=clients_per_round,
+            rounds=rounds,
+            eval_every=eval_every,
+            patience=patience,
+            settings=o.overrides(
+                settings, learning_rate=learning_rate, epochs=epochs, batch_size=batch_size
+            ),
+        ),
+    )
+    show_comparison(compared, as_json=json)
+    if not json:
+        typer.echo(f"runs are in {folder}; for curves: terrafl report {folder}")
+
+
+def compare_into(
+    folder: Path,
+    selectors: list[str],
+    algorithms: list[str],
+    seeds: list[int],
+    *,
+    workers: int | None,
+    quiet: bool,
+    settings: Settings,
+) -> Compared:
+    """Run a comparison under a progress display."""
+    planned = cells(folder, selectors, algorithms, seeds, **settings)
+    with cell_progress(len(planned), quiet=quiet) as on_round:
+        sweep(planned, workers=workers or default_workers(), on_round=on_round)
+    return Compared.read([cell.folder for cell in planned])
+
+
+def numbers(text: str) -> list[int]:
+    """Read a comma-separated list of seeds."""
+    try:
+        return [int(part) for part in o.listed(text)]
+    except ValueError as error:
+        raise ConfigurationError(f"seeds must be integers, such as 0,1,2; got {text!r}.") from error

@@ -1,0 +1,75 @@
+"""``terrafl data``: which data sets there are, and how to get them."""
+
+from __future__ import annotations
+
+import dataclasses
+import json as jsonlib
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from terrafl import data
+from terrafl.cli import options as o
+from terrafl.cli.progress import bars
+from terrafl.errors import DataError
+
+__all__ = ["app"]
+
+app = typer.Typer(no_args_is_help=True, help="List, fetch and check data sets.")
+
+Root = Annotated[
+    Path | None, typer.Option(help="A folder instead of $TERRAFL_DATA and the usual places.")
+]
+Name = Annotated[str, typer.Argument(help="A data set: see terrafl data list.")]
+
+
+@app.command(name="list")
+def list_(root: Root = None, json: o.Json = False) -> None:
+    """List the data sets and whether they are here."""
+    rows = data.describe(root)
+    if json:
+        typer.echo(jsonlib.dumps([dataclasses.asdict(row) for row in rows]))
+        return
+    table = Table("name", "what it is", "train", "test", "classes", "here")
+    for row in rows:
+        here = "yes" if row.present else f"no: terrafl data fetch {row.name}"
+        counts = (f"{n:,}" for n in (row.num_train, row.num_test, row.num_classes))
+        table.add_row(row.name, row.title, *counts, here)
+    Console().print(table)
+
+
+@app.command()
+def fetch(name: Name, root: Root = None, quiet: o.Quiet = False) -> None:
+    """Download a data set from its official source, checked and resumable."""
+    if quiet or not sys.stderr.isatty():
+        paths = data.fetch(name, root)
+    else:
+        with bars() as display:
+            tasks = {}
+
+            def show(file: str, done: int, total: int | None) -> None:
+                if file not in tasks:
+                    tasks[file] = display.add_task(file, total=total, note="bytes")
+                display.update(tasks[file], completed=done, total=total)
+
+            paths = data.fetch(name, root, show)
+    for path in paths:
+        typer.echo(str(path))
+
+
+@app.command()
+def check(name: Name, root: Root = None, json: o.Json = False) -> None:
+    """Check every file of a data set against its checksum."""
+    statuses = data.check(name, root)
+    if json:
+        rows = [dataclasses.asdict(status) for status in statuses]
+        typer.echo(jsonlib.dumps(rows, default=str))
+    else:
+        for status in statuses:
+            typer.echo(f"ok      {status.path}" if status.ok else f"problem {status.problem}")
+    if not all(status.ok for status in statuses):
+        raise DataError(f"data set {name} is not complete: terrafl data fetch {name}.")

@@ -1,0 +1,86 @@
+"""The command ``terrafl``: arguments in, messages out.
+
+A mistake of the user's is one sentence on standard error and exit code 2; ``--debug`` shows
+where it was found.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from typing import Annotated
+
+import typer
+
+from terrafl._version import __version__
+from terrafl.cli import compare, data, demo, report, run, split
+from terrafl.errors import TerraflError
+
+__all__ = ["main"]
+
+app = typer.Typer(
+    name="terrafl",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Which clients should train? Client selection for federated learning.",
+)
+app.command(name="demo")(demo.demo)
+app.command(name="run")(run.run)
+app.command(name="resume")(run.resume)
+app.command(name="compare")(compare.compare)
+app.command(name="report")(report.report)
+app.command(name="split")(split.split)
+app.add_typer(data.app, name="data")
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"terrafl {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _common(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show it.")
+    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Run the command line."""
+    arguments = sys.argv[1:]
+    debug = "--debug" in arguments
+    arguments = [argument for argument in arguments if argument != "--debug"]
+    logging.basicConfig(format="%(levelname)s: %(message)s", level=logging.WARNING)
+    sys.exit(_run(arguments, debug))
+
+
+def _run(arguments: list[str], debug: bool) -> int:
+    try:
+        code = app(arguments, standalone_mode=False)
+    except TerraflError as error:
+        return _fail(str(error), error.exit_code, debug)
+    except typer.TyperException as error:
+        return _fail(_usage(error), 2, debug)
+    except (KeyboardInterrupt, typer.Abort):
+        typer.echo("stopped; what was done is kept, and the same command goes on.", err=True)
+        return 130
+    except BrokenPipeError:
+        return 0  # the reader of our output has seen enough
+    return code if isinstance(code, int) else 0
+
+
+def _fail(message: str, code: int, debug: bool) -> int:
+    if debug:
+        raise  # noqa: PLE0704 - called from an except block only
+    typer.echo(f"error: {message}", err=True)
+    return code
+
+
+def _usage(error: typer.TyperException) -> str:
+    format_message = getattr(error, "format_message", None)
+    return str(format_message() if format_message else error)

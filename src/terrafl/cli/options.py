@@ -1,0 +1,116 @@
+"""The flags that several commands share, declared once."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from terrafl.errors import ConfigurationError
+
+__all__ = [
+    "Algorithm",
+    "BatchSize",
+    "Clients",
+    "ClientsPerRound",
+    "ConfigFile",
+    "DatasetName",
+    "Epochs",
+    "EvalEvery",
+    "Json",
+    "LearningRate",
+    "ModelName",
+    "Patience",
+    "Quiet",
+    "Rounds",
+    "Scenario",
+    "Set",
+    "Workers",
+    "listed",
+    "overrides",
+]
+
+ConfigFile = Annotated[
+    Path | None, typer.Argument(help="A TOML file; every flag overrides it.", show_default=False)
+]
+Scenario = Annotated[
+    str | None, typer.Option(help="A scenario that ships with terrafl, such as fmnist-4.")
+]
+DatasetName = Annotated[str | None, typer.Option(help="A data set: see terrafl data list.")]
+ModelName = Annotated[str | None, typer.Option(help="linear, mlp or fmnist-cnn.")]
+Clients = Annotated[int | None, typer.Option(help="Clients in all.")]
+ClientsPerRound = Annotated[
+    int | None, typer.Option(help="Clients drawn at the start of a round, K.")
+]
+Rounds = Annotated[int | None, typer.Option(help="Rounds, R.")]
+EvalEvery = Annotated[int | None, typer.Option(help="Rounds between evaluations.")]
+Patience = Annotated[
+    int | None, typer.Option(help="Stop after this many evaluations without a new best.")
+]
+LearningRate = Annotated[float | None, typer.Option(help="Of local training.")]
+Epochs = Annotated[int | None, typer.Option(help="Of local training.")]
+BatchSize = Annotated[int | None, typer.Option(help="Of local training.")]
+Algorithm = Annotated[str | None, typer.Option(help="fedavg or fedprox.")]
+Workers = Annotated[
+    int | None,
+    typer.Option(min=1, help="Processes; the number of cores if left out. Never changes a result."),
+]
+Set = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", help="Any setting of the TOML file, as in --set selector.eta=2; repeatable."
+    ),
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+
+
+def listed(text: str) -> list[str]:
+    """Split a comma-separated flag.
+
+    Examples
+    --------
+    >>> listed("random, terraform")
+    ['random', 'terraform']
+    """
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def overrides(
+    assignments: list[str] | None,
+    *,
+    learning_rate: float | None = None,
+    epochs: int | None = None,
+    batch_size: int | None = None,
+) -> dict[str, Any]:  # Any: what TOML can hold
+    """Turn ``selector.eta=2`` and the training flags into a layer of settings.
+
+    Examples
+    --------
+    >>> overrides(["selector.eta=2", "model.name=linear"], epochs=1)
+    {'training': {'epochs': 1}, 'selector': {'eta': 2}, 'model': {'name': 'linear'}}
+    """
+    training = {"learning_rate": learning_rate, "epochs": epochs, "batch_size": batch_size}
+    given = {key: value for key, value in training.items() if value is not None}
+    layer: dict[str, Any] = {"training": given} if given else {}
+    for assignment in assignments or []:
+        path, equals, text = assignment.partition("=")
+        if not equals or not all(path.split(".")):
+            raise ConfigurationError(
+                f"--set must be KEY=VALUE, such as selector.eta=2; got {assignment!r}."
+            )
+        table = layer
+        *parents, key = path.split(".")
+        for parent in parents:
+            table = table.setdefault(parent, {})
+        table[key] = _value(text)
+    return layer
+
+
+def _value(text: str) -> object:
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text  # a bare word is a string

@@ -1,0 +1,27 @@
+"""``terrafl report``: tables and curves from run folders."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from terrafl.cli import options as o
+from terrafl.cli.tables import show_comparison
+from terrafl.experiments.compared import Compared
+
+__all__ = ["report"]
+
+
+def report(
+    folders: Annotated[list[Path], typer.Argument(help="Run folders, or folders of them.")],
+    out: Annotated[Path, typer.Option(help="Where the report goes.")] = Path("report"),
+    json: o.Json = False,
+) -> None:
+    """Write report.html, tables and figures from finished runs."""
+    compared = Compared.read(folders)
+    page = compared.report(out)
+    show_comparison(compared, as_json=json)
+    if not json:
+        typer.echo(f"report: {page}")

@@ -1,0 +1,104 @@
+"""``terrafl run`` and ``terrafl resume``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from terrafl.cli import options as o
+from terrafl.cli.progress import run_progress
+from terrafl.experiments import run as runs
+from terrafl.experiments.api import configure, default_workers
+from terrafl.experiments.result import Result
+
+__all__ = ["resume", "run"]
+
+
+def run(
+    config: o.ConfigFile = None,
+    *,
+    scenario: o.Scenario = None,
+    dataset: o.DatasetName = None,
+    selector: Annotated[
+        str | None, typer.Option(help="random, hbase, poc, hics, oort or terraform.")
+    ] = None,
+    algorithm: o.Algorithm = None,
+    model: o.ModelName = None,
+    clients: o.Clients = None,
+    clients_per_round: o.ClientsPerRound = None,
+    rounds: o.Rounds = None,
+    seed: Annotated[int | None, typer.Option(help="Of everything random.")] = None,
+    learning_rate: o.LearningRate = None,
+    epochs: o.Epochs = None,
+    batch_size: o.BatchSize = None,
+    eval_every: o.EvalEvery = None,
+    patience: o.Patience = None,
+    settings: o.Set = None,
+    workers: o.Workers = None,
+    out: Annotated[Path | None, typer.Option(help="The run folder to create.")] = None,
+    quiet: o.Quiet = False,
+    json: o.Json = False,
+) -> None:
+    """Train one federation with one selector."""
+    resolved = configure(
+        config=config,
+        scenario=scenario,
+        dataset=dataset,
+        selector=selector,
+        algorithm=algorithm,
+        model=model,
+        clients=clients,
+        clients_per_round=clients_per_round,
+        rounds=rounds,
+        seed=seed,
+        eval_every=eval_every,
+        patience=patience,
+        settings=o.overrides(
+            settings, learning_rate=learning_rate, epochs=epochs, batch_size=batch_size
+        ),
+    )
+    name = "-".join(
+        [
+            resolved.scenario or resolved.dataset,
+            type(resolved.selector).name,
+            type(resolved.algorithm).name,
+            f"s{resolved.seed}",
+        ]
+    )
+    with run_progress(name, quiet=quiet) as on_round:
+        result = runs.execute(
+            resolved,
+            out or Path("runs") / name,
+            workers=workers or default_workers(),
+            on_round=on_round,
+        )
+    _show(result, json)
+
+
+def resume(
+    folder: Annotated[Path, typer.Argument(help="The folder of an interrupted run.")],
+    workers: o.Workers = None,
+    quiet: o.Quiet = False,
+    json: o.Json = False,
+) -> None:
+    """Finish an interrupted run; the result is the same as if nothing had happened."""
+    with run_progress(folder.name, quiet=quiet) as on_round:
+        result = runs.resume(folder, workers=workers or default_workers(), on_round=on_round)
+    _show(result, json)
+
+
+def _show(result: Result, as_json: bool) -> None:
+    summary = result.summary
+    if as_json:
+        typer.echo(summary.to_json().decode(), nl=False)
+        return
+    typer.echo(
+        f"{summary.selector} with {summary.algorithm} on {summary.scenario or summary.dataset}: "
+        f"{summary.accuracy:.2%} after {summary.rounds} rounds "
+        f"and {summary.client_updates} client updates (seed {summary.seed})"
+    )
+    if summary.reports_refused:
+        typer.echo(f"{summary.reports_refused} reports were refused: see {result.folder.journal}")
+    typer.echo(f"written to {result.folder.path}")

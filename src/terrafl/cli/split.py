@@ -1,0 +1,240 @@
+"""``terrafl split``: Terraform's split on anyone's numbers, for users of any framework."""
+
+from __future__ import annotations
+
+import csv
+import json as jsonlib
+import math
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any, TextIO
+
+import numpy as np
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from terrafl.cli import options as o
+from terrafl.errors import ConfigurationError, UserError
+from terrafl.selection.report import Report, judge
+from terrafl.selection.split import split as cut
+from terrafl.selection.terraform import parse_range
+
+__all__ = ["split"]
+
+Client = Mapping[str, object]
+Answer = dict[str, Any]  # Any: what JSON can hold
+
+_LINE_KEYS = frozenset({"clients", "min_clients", "weighting", "range"})
+
+
+def split(
+    source: Annotated[str, typer.Argument(help="A file, or - for standard input.")],
+    *,
+    jsonl: Annotated[bool, typer.Option("--jsonl", help="One JSON object per line.")] = False,
+    min_clients: Annotated[int, typer.Option(help="Smallest hard set to train again.")] = 4,
+    weighting: Annotated[str, typer.Option(help="count or mass.")] = "count",
+    search_range: Annotated[str, typer.Option("--range", help="Such as Q1,Q3.")] = "Q1,Q3",
+    json: o.Json = False,
+) -> None:
+    """Cut clients into easy and hard by update norm, as Terraform does.
+
+    Reads CSV with the columns client_id, update_norm and num_examples; with --jsonl one JSON
+    object per line with the key clients, a list of {"id", "update_norm", "num_examples"}.
+    """
+    defaults: Answer = {
+        "min_clients": min_clients,
+        "weighting": weighting,
+        "range": o.listed(search_range),
+    }
+    with _opened(source) as lines:
+        if jsonl:
+            if not _answer_lines(lines, defaults):
+                raise ConfigurationError("some lines could not be judged: see their error.")
+            return
+        clients = _read_csv(lines)
+    answer = judge_clients(clients, **defaults)
+    if json:
+        typer.echo(jsonlib.dumps(answer))
+    else:
+        _show(answer, clients)
+
+
+@contextmanager
+def _opened(source: str) -> Iterator[TextIO]:
+    if source == "-":
+        yield sys.stdin
+        return
+    try:
+        with Path(source).open(encoding="utf-8", newline="") as file:
+            yield file
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigurationError(f"{source} cannot be read: {error}.") from error
+
+
+def _answer_lines(lines: Iterable[str], defaults: Answer) -> bool:
+    """Answer line by line; return whether every line could be judged."""
+    sound = True
+    for line in lines:
+        if not line.strip():
+            continue
+        try:
+            answer = _answer_line(line, defaults)
+        except (UserError, ValueError, RecursionError) as error:
+            answer, sound = {"error": str(error)}, False
+        sys.stdout.write(jsonlib.dumps(answer) + "\n")
+    return sound
+
+
+def _answer_line(line: str, defaults: Answer) -> Answer:
+    request = jsonlib.loads(line)
+    if not isinstance(request, dict) or not isinstance(request.get("clients"), list):
+        raise ConfigurationError('a line must be a JSON object with the key "clients", a list.')
+    unknown = sorted(request.keys() - _LINE_KEYS)
+    if unknown:
+        raise ConfigurationError(
+            f"a line has no key {unknown[0]!r}; known keys: {', '.join(sorted(_LINE_KEYS))}."
+        )
+    return judge_clients(**(defaults | request))
+
+
+def judge_clients(
+    clients: Sequence[Client], min_clients: int, weighting: str, range: Sequence[str]
+) -> Answer:
+    """Return the split of one cohort as plain values."""
+    if isinstance(min_clients, bool) or not isinstance(min_clients, int) or min_clients < 1:
+        raise ConfigurationError(
+            f"min_clients must be an integer of at least 1; got {min_clients!r}."
+        )
+    if weighting not in ("count", "mass"):
+        raise ConfigurationError(f"weighting must be count or mass; got {weighting!r}.")
+    if not isinstance(range, list) or len(range) != 2:
+        raise ConfigurationError(f'range must be two fractions, such as ["Q1","Q3"]; got {range}.')
+    ids, norms, sizes = _columns(clients)
+    by_id = sorted(zip(ids, norms, sizes, strict=True))
+    result = cut(
+        np.array([norm for _, norm, _ in by_id], dtype=np.float64),
+        np.array([size for _, _, size in by_id], dtype=np.int64),
+        search_range=parse_range((range[0], range[1])),
+        weighting="mass" if weighting == "mass" else "count",
+    )
+    order = [by_id[i][0] for i in result.order.tolist()]
+    hard = order[result.tau :]
+    return {
+        "order": order,
+        "k_q1": result.first,
+        "k_q3": result.end,
+        "tau": result.tau,
+        "easy": order[: result.tau],
+        "hard": hard,
+        "stop": len(hard) < min_clients or len(order) == 1,
+    }
+
+
+def _columns(clients: Sequence[Client]) -> tuple[list[str], list[float], list[int]]:
+    """Check the clients; raise an error that names the first bad one."""
+    if not clients:
+        raise ConfigurationError("clients must not be empty: there is nobody to split.")
+    ids: list[str] = []
+    norms: list[float] = []
+    sizes: list[int] = []
+    for client in clients:
+        try:
+            name, norm, size = client["id"], client["update_norm"], client["num_examples"]
+        except (KeyError, TypeError) as error:
+            raise ConfigurationError(
+                f"client {_name(client)!r}: must have id, update_norm and num_examples; "
+                f"got {client!r}."
+            ) from error
+        # The usual case in two comparisons; anything else goes through the border.
+        if not (
+            type(name) is str
+            and type(norm) is float
+            and 0.0 <= norm < math.inf
+            and type(size) is int
+            and 0 < size < 2**53
+        ):
+            name, norm, size = _judged(name, norm, size)
+        ids.append(name)
+        norms.append(norm)
+        sizes.append(size)
+    if len(set(ids)) < len(ids):
+        twice = next(name for i, name in enumerate(ids) if name in ids[:i])
+        raise ConfigurationError(f"client {twice!r}: is listed more than once.")
+    return ids, norms, sizes
+
+
+def _name(client: object) -> object:
+    return client.get("id") if isinstance(client, dict) else None
+
+
+def _judged(name: object, norm: object, size: object) -> tuple[str, float, int]:
+    """Let the border judge one client; it knows the reasons."""
+    if isinstance(name, int) and not isinstance(name, bool):
+        name = str(name)
+    if not isinstance(name, str):
+        raise ConfigurationError(f"client {name!r}: id must be a string.")
+    report = Report(
+        client_id=name,
+        round=0,
+        iteration=0,
+        num_examples=size,  # type: ignore[arg-type]  # judged next
+        update_norm=norm,  # type: ignore[arg-type]  # judged next
+    )
+    _, refused = judge([report], cohort=[name], round=0, iteration=0, needs={"update_norm"})
+    if refused:
+        raise ConfigurationError(f"client {name!r}: {refused[0].reason}.")
+    assert report.update_norm is not None
+    return name, float(report.update_norm), int(report.num_examples)
+
+
+def _read_csv(lines: TextIO) -> list[Client]:
+    columns = ["client_id", "update_norm", "num_examples"]
+    try:
+        reader = csv.DictReader(lines, strict=True)
+        if reader.fieldnames is None or set(columns) - set(reader.fieldnames):
+            raise ConfigurationError(
+                f"the first line must name the columns {','.join(columns)}; "
+                f"got {','.join(reader.fieldnames or ['nothing'])}. For JSON lines add --jsonl."
+            )
+        return [
+            {
+                "id": row["client_id"],
+                "update_norm": _number(row["update_norm"], float),
+                "num_examples": _number(row["num_examples"], int),
+            }
+            for row in reader
+        ]
+    except csv.Error as error:
+        raise ConfigurationError(f"the input must be CSV; {error}.") from error
+
+
+def _number(text: str | None, kind: type[int] | type[float]) -> object:
+    try:
+        return kind(text or "")
+    except ValueError:
+        return text  # the border names the client and the reason
+
+
+def _show(answer: Answer, clients: Sequence[Client]) -> None:
+    by_id = {str(client["id"]): client for client in clients}
+    table = Table("", "client", "update norm", "examples", "cluster")
+    for position, client_id in enumerate(answer["order"], start=1):
+        cluster = "easy" if position <= answer["tau"] else "[bold]hard[/bold]"
+        client = by_id[client_id]
+        table.add_row(
+            str(position),
+            client_id,
+            f"{client['update_norm']:.6g}",
+            str(client["num_examples"]),
+            cluster,
+            end_section=position == answer["tau"],
+        )
+    Console().print(table)
+    verdict = "the round ends" if answer["stop"] else "the hard clients train again"
+    typer.echo(
+        f"k_q1 = {answer['k_q1']}, k_q3 = {answer['k_q3']}, tau = {answer['tau']}: "
+        f"{len(answer['hard'])} of {len(answer['order'])} clients are hard; {verdict}"
+    )

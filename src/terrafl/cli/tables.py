@@ -1,0 +1,58 @@
+"""Comparison tables for the terminal."""
+
+from __future__ import annotations
+
+import json
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from terrafl.experiments.compared import Compared
+from terrafl.reports import Group, verdict
+from terrafl.reports.estimates import Score
+from terrafl.reports.formats import DASH, as_count, as_mean_sd
+
+__all__ = ["show_comparison"]
+
+
+def show_comparison(compared: Compared, *, as_json: bool) -> None:
+    """Print one table per problem and algorithm, with its verdict."""
+    if as_json:
+        typer.echo(json.dumps(compared.rows, indent=1))
+        return
+    console = Console()
+    for group in compared.comparison.groups:
+        console.print(_table(group))
+        console.print(Text(verdict(group)))
+
+
+def _table(group: Group) -> Table:
+    seeds = {len(method.seeds) for method in group.methods}
+    over = f", mean ± sd over {seeds.pop()} seeds" if len(seeds) == 1 else ""
+    table = Table(
+        title=f"{group.problem.name}, {group.algorithm}: test accuracy in %{over}",
+        title_justify="left",
+    )
+    table.add_column("selector", no_wrap=True)
+    table.add_column("last round", justify="right", no_wrap=True)
+    table.add_column(f"at {group.budget:,} updates", justify="right", no_wrap=True)
+    for header in ("updates", "samples", "queries"):
+        table.add_column(header, justify="right", no_wrap=True)
+    for method in group.methods:
+        table.add_row(
+            Text(method.name),
+            _accuracy(method.last_round),
+            _accuracy(method.equal_updates),
+            as_count(method.costs.client_updates),
+            as_count(method.costs.samples_trained),
+            as_count(method.costs.loss_queries),
+        )
+    return table
+
+
+def _accuracy(score: Score) -> Text:
+    own = score.estimate
+    text = as_mean_sd(own.mean, own.sd) if own else DASH
+    return Text(text, style="bold" if score.rank == 1 else "")

@@ -1,0 +1,42 @@
+"""Data sets, and ways of dealing them out to clients."""
+
+from terrafl.data.catalog import Description, available, check, describe, fetch, load
+from terrafl.data.dataset import Dataset, Examples, Normalisation
+from terrafl.data.federated import FederatedData
+from terrafl.data.files import FileStatus
+from terrafl.data.partition import (
+    PARTITIONERS,
+    AlphaGroups,
+    ByOwner,
+    Iid,
+    LabelDirichlet,
+    Partition,
+    Partitioner,
+    Ragged,
+    Shards,
+    Skew,
+)
+
+__all__ = [
+    "PARTITIONERS",
+    "AlphaGroups",
+    "ByOwner",
+    "Dataset",
+    "Description",
+    "Examples",
+    "FederatedData",
+    "FileStatus",
+    "Iid",
+    "LabelDirichlet",
+    "Normalisation",
+    "Partition",
+    "Partitioner",
+    "Ragged",
+    "Shards",
+    "Skew",
+    "available",
+    "check",
+    "describe",
+    "fetch",
+    "load",
+]

@@ -1,0 +1,54 @@
+"""A data set seen as the property of clients."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from terrafl.data.dataset import Dataset, Examples
+from terrafl.data.partition.partition import Partition
+from terrafl.data.partition.ragged import Ragged
+from terrafl.errors import DataError
+
+__all__ = ["FederatedData"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FederatedData:
+    """A data set and who holds what of it; no example is copied.
+
+    Parameters
+    ----------
+    dataset
+        The examples.
+    partition
+        The rows of each client.
+    """
+
+    dataset: Dataset
+    partition: Partition
+
+    def __post_init__(self) -> None:
+        _require_inside(self.partition.train, self.dataset.train, "training")
+        _require_inside(self.partition.test, self.dataset.test, "test")
+
+    @property
+    def client_ids(self) -> NDArray[np.str_]:
+        """All clients, in string order."""
+        return self.partition.client_ids
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """Number of training examples of each client, $|D^k_{train}|$."""
+        return self.partition.train.sizes()
+
+
+def _require_inside(rows: Ragged, examples: Examples, kind: str) -> None:
+    low, high = int(rows.indices.min(initial=0)), int(rows.indices.max(initial=-1))
+    if low < 0 or high >= len(examples):
+        raise DataError(
+            f"a partition must name {kind} examples 0 .. {len(examples) - 1} of the data set; "
+            f"got {low} .. {high}. Make the partition from this data set."
+        )

@@ -1,0 +1,103 @@
+"""The partition of HiCS-FL, which the Terraform paper uses: one Dirichlet alpha per group.
+
+References
+----------
+Chen and Vikalo, "Heterogeneity-Guided Client Sampling: Towards Fast and Efficient Non-IID
+Federated Learning", NeurIPS 2024, and the authors' code.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from terrafl.data.dataset import Dataset
+from terrafl.data.partition.balanced import deal
+from terrafl.data.partition.partition import Partition, numbered
+from terrafl.data.partition.ragged import Ragged
+from terrafl.data.partition.shares import even, require_alphas
+from terrafl.errors import DataError, require
+
+__all__ = ["AlphaGroups"]
+
+
+@dataclass(frozen=True, slots=True)
+class AlphaGroups:
+    r"""Give each group of clients a slice of every class, dealt by that group's $\alpha$.
+
+    With $G$ alphas, group $i$ is the $i$-th run of clients and gets the $i$-th of $G$
+    contiguous slices of every class, of training and test examples alike. Inside a group each
+    class is shared by one draw from $\mathrm{Dir}(\alpha_i \mathbf{1}_m)$ over its $m$
+    clients, the same for training and test: see :func:`~terrafl.data.partition.balanced.deal`
+    for the balance mask, the least size, redraws and repairs.
+
+    Parameters
+    ----------
+    clients
+        Number of clients, $N$.
+    alphas
+        Concentrations, $\alpha_1 \dots \alpha_G$: small is skewed.
+
+    Notes
+    -----
+    $N$ need not be a multiple of $G$: the first groups take one client more. The slices of a
+    class stay equal, up to one example where its size is not a multiple of $G$, and together
+    they hold all of it. ``Partition.redraws`` and ``Partition.repaired`` add up over groups.
+    """
+
+    name: ClassVar[str] = "alpha-groups"
+
+    clients: int
+    alphas: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        require(self.clients >= 1, "clients", self.clients, "at least 1")
+        require_alphas("alphas", self.alphas, self.clients)
+
+    def partition(self, dataset: Dataset, generator: np.random.Generator) -> Partition:
+        """Deal the data set out."""
+        members = even(self.clients, len(self.alphas))
+        train = self._slices(dataset.train.y, dataset.num_classes)
+        test = self._slices(dataset.test.y, dataset.num_classes)
+        self._require_enough(members, train, dataset.name)
+        dealt = [
+            deal(generator, alpha, int(size), train_sizes, test_sizes)
+            for alpha, size, train_sizes, test_sizes in zip(
+                self.alphas, members, train, test, strict=True
+            )
+        ]
+        return Partition(
+            client_ids=numbered(self.clients),
+            train=self._collect(dataset.train.y, [group.train for group in dealt]),
+            test=self._collect(dataset.test.y, [group.test for group in dealt]),
+            redraws=sum(group.redraws for group in dealt),
+            repaired=sum(group.repaired for group in dealt),
+        )
+
+    def _slices(self, labels: NDArray[np.int64], num_classes: int) -> NDArray[np.int64]:
+        """Return how many examples of each class (column) each group (row) gets."""
+        groups = len(self.alphas)
+        sizes = np.bincount(labels, minlength=num_classes)
+        cuts = np.arange(groups + 1)[:, np.newaxis] * sizes // groups
+        return np.diff(cuts, axis=0)
+
+    def _collect(self, labels: NDArray[np.int64], counts: list[NDArray[np.int64]]) -> Ragged:
+        """Hand the examples of each class, in the order of the data set, to client after client."""
+        owners = np.empty(len(labels), dtype=np.int64)
+        for label, held in enumerate(np.concatenate(counts).T):
+            owners[labels == label] = np.repeat(np.arange(self.clients), held)
+        return Ragged.by_owner(owners, self.clients)
+
+    def _require_enough(
+        self, members: NDArray[np.int64], train: NDArray[np.int64], dataset: str
+    ) -> None:
+        for size, examples in zip(members.tolist(), train.sum(axis=1).tolist(), strict=True):
+            if examples < size:
+                raise DataError(
+                    "every alpha group must have a training example per client; got a group of "
+                    f"{size} clients and {examples} examples of {dataset}. Lower the number of "
+                    "clients or of alphas."
+                )

@@ -1,0 +1,48 @@
+"""Every client sees the same law: examples dealt at random."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from terrafl.data.dataset import Dataset
+from terrafl.data.partition.partition import Partition, numbered, require_enough
+from terrafl.data.partition.ragged import Ragged
+from terrafl.errors import require
+
+__all__ = ["Iid"]
+
+
+@dataclass(frozen=True, slots=True)
+class Iid:
+    """Deal all examples at random, equally many to each client.
+
+    Where the division leaves a remainder, the first clients take one example more.
+
+    Parameters
+    ----------
+    clients
+        Number of clients, $N$.
+    """
+
+    name: ClassVar[str] = "iid"
+
+    clients: int
+
+    def __post_init__(self) -> None:
+        require(self.clients >= 1, "clients", self.clients, "at least 1")
+
+    def partition(self, dataset: Dataset, generator: np.random.Generator) -> Partition:
+        """Deal the data set out."""
+        require_enough(dataset, self.clients, "clients")
+        return Partition(
+            client_ids=numbered(self.clients),
+            train=self._deal(len(dataset.train), generator),
+            test=self._deal(len(dataset.test), generator),
+        )
+
+    def _deal(self, examples: int, generator: np.random.Generator) -> Ragged:
+        owners = generator.permutation(np.arange(examples) % self.clients)
+        return Ragged.by_owner(owners, self.clients)

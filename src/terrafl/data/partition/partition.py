@@ -1,0 +1,88 @@
+"""Who holds which examples, and what a partitioner is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from terrafl.data.dataset import Dataset
+from terrafl.data.partition.ragged import Ragged
+from terrafl.errors import DataError, require
+
+__all__ = ["Partition", "Partitioner", "numbered", "require_enough"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Partition:
+    """The training and test examples of every client.
+
+    Parameters
+    ----------
+    client_ids
+        Client ids in string order, no two alike.
+    train, test
+        Rows of the data set's training and test examples, one list per client in the order of
+        ``client_ids``. Every client has something to train on; it may have nothing to test on.
+    redraws
+        How many random draws the scheme discarded because they broke its rules.
+    repaired
+        How many examples the scheme moved by hand where redrawing did not help.
+    """
+
+    client_ids: NDArray[np.str_]
+    train: Ragged
+    test: Ragged
+    redraws: int = 0
+    repaired: int = 0
+
+    def __post_init__(self) -> None:
+        lengths = (len(self.client_ids), len(self.train), len(self.test))
+        require(len(set(lengths)) == 1, "partition", lengths, "one id, train and test per client")
+        ordered = bool((self.client_ids[:-1] < self.client_ids[1:]).all())
+        shown = self.client_ids[:3].tolist()
+        require(ordered, "client ids", shown, "distinct and in string order")
+        smallest = int(self.train.sizes().min(initial=1))
+        require(smallest > 0, "partition", smallest, "1 training example or more for each client")
+
+    def __len__(self) -> int:
+        return len(self.client_ids)
+
+
+@runtime_checkable
+class Partitioner(Protocol):
+    """A way of dealing a data set out to clients.
+
+    A partitioner is a frozen dataclass whose constructor arguments are its settings; the
+    result depends on them, the data set and the generator alone.
+    """
+
+    name: ClassVar[str]
+    """The name used in configuration files and on the command line."""
+
+    def partition(self, dataset: Dataset, generator: np.random.Generator) -> Partition:
+        """Deal the data set out."""
+        ...
+
+
+def numbered(count: int) -> NDArray[np.str_]:
+    """Return ids whose string order is their numeric order.
+
+    Examples
+    --------
+    >>> numbered(11)[[0, 9, 10]].tolist()
+    ['00', '09', '10']
+    """
+    width = len(str(count - 1))
+    return np.strings.zfill(np.arange(count).astype(np.str_), width).astype(f"<U{width}")
+
+
+def require_enough(dataset: Dataset, needed: int, what: str) -> None:
+    """Raise unless the data set has as many training examples as are needed."""
+    if len(dataset.train) < needed:
+        raise DataError(
+            f"{what} must be at most the number of training examples; got {needed} and "
+            f"{len(dataset.train)} examples in {dataset.name}. Lower the number of clients."
+        )

@@ -1,0 +1,68 @@
+"""Few classes per client: the label-sorted data cut into shards.
+
+References
+----------
+McMahan et al., "Communication-Efficient Learning of Deep Networks from Decentralized Data",
+AISTATS 2017.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from terrafl.data.dataset import Dataset
+from terrafl.data.partition.partition import Partition, numbered, require_enough
+from terrafl.data.partition.ragged import Ragged
+from terrafl.data.partition.shares import even, follow
+from terrafl.errors import require
+
+__all__ = ["Shards"]
+
+
+@dataclass(frozen=True, slots=True)
+class Shards:
+    """Sort the training examples by label, cut them into equal shards, deal these at random.
+
+    Parameters
+    ----------
+    clients
+        Number of clients, $N$.
+    shards_per_client
+        Shards that each client gets.
+
+    Notes
+    -----
+    Examples of one label keep the order of the data set. Where the division leaves a
+    remainder, the first shards hold one example more. The paper has no test data per client:
+    here a client gets the share of each class's test examples that it has of the class's
+    training examples.
+    """
+
+    name: ClassVar[str] = "shards"
+
+    clients: int
+    shards_per_client: int = 2
+
+    def __post_init__(self) -> None:
+        require(self.clients >= 1, "clients", self.clients, "at least 1")
+        per_client = self.shards_per_client
+        require(per_client >= 1, "shards_per_client", per_client, "at least 1")
+
+    def partition(self, dataset: Dataset, generator: np.random.Generator) -> Partition:
+        """Deal the data set out."""
+        shards = self.clients * self.shards_per_client
+        require_enough(dataset, shards, "clients x shards_per_client")
+        labels = dataset.train.y
+        client_of_shard = generator.permutation(shards) // self.shards_per_client
+        owners = np.empty(len(labels), dtype=np.int64)
+        by_label = np.argsort(labels, kind="stable")
+        owners[by_label] = np.repeat(client_of_shard, even(len(labels), shards))
+        test_owners = follow(generator, owners, labels, dataset.test.y, self.clients)
+        return Partition(
+            client_ids=numbered(self.clients),
+            train=Ragged.by_owner(owners, self.clients),
+            test=Ragged.by_owner(test_owners, self.clients),
+        )

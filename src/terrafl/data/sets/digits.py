@@ -1,0 +1,72 @@
+"""Digits: 8 x 8 grey images of handwritten digits, which scikit-learn carries inside it.
+
+The file is read where it lies: importing scikit-learn to get at it takes more than a second.
+
+References
+----------
+Alpaydin and Kaynak, "Optical Recognition of Handwritten Digits", UCI Machine Learning
+Repository, 1998 (its test set). CC BY 4.0.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from terrafl.data.dataset import Dataset, Examples, Normalisation
+from terrafl.data.entry import Entry
+from terrafl.data.files import DataFile
+from terrafl.data.partition.shares import apportion
+from terrafl.errors import DataError
+
+__all__ = ["DIGITS"]
+
+_FILE = DataFile(
+    name="digits.csv.gz",
+    size=264712,
+    sha256="6ebb3d2fee246a4e99363262ddf8a00a3c41bee6014c373ed9d9216ba7f651b8",
+)
+_NUM_TRAIN, _NUM_TEST = 1437, 360
+
+
+def _folders(root: Path | None) -> tuple[Path, ...]:
+    """Return scikit-learn's own folder, whatever the user's is."""
+    package = importlib.util.find_spec("sklearn")
+    places = package.submodule_search_locations if package else None
+    return tuple(Path(place) / "datasets" / "data" for place in places or ())
+
+
+def _decode(contents: Mapping[str, bytes], generator: np.random.Generator) -> Dataset:
+    """Divide the digits 80 to 20, each class in proportion; both parts keep the file's order."""
+    table = np.loadtxt(io.BytesIO(contents[_FILE.name]), delimiter=",", dtype=np.uint8)
+    if table.shape != (_NUM_TRAIN + _NUM_TEST, 65):
+        raise DataError(f"{_FILE.name} must be a table of 1797 x 65; got {table.shape}.")
+    x, y = table[:, :64].reshape(-1, 1, 8, 8), table[:, 64].astype(np.int64)
+    in_test = np.zeros(len(y), dtype=np.bool_)
+    for label, number in enumerate(apportion(_NUM_TEST, np.bincount(y))):
+        rows = np.flatnonzero(y == label)
+        in_test[generator.choice(rows, size=number, replace=False)] = True
+    return Dataset(
+        name="digits",
+        train=Examples(x[~in_test], y[~in_test]),
+        test=Examples(x[in_test], y[in_test]),
+        num_classes=10,
+        normalisation=Normalisation(16.0),
+    )
+
+
+DIGITS = Entry(
+    name="digits",
+    title="Handwritten digits, 8 x 8 grey images, part of scikit-learn",
+    num_train=_NUM_TRAIN,
+    num_test=_NUM_TEST,
+    num_classes=10,
+    files=(_FILE,),
+    folders=_folders,
+    remedy="Install scikit-learn again: `pip install --force-reinstall scikit-learn`.",
+    decode=_decode,
+)

@@ -1,0 +1,79 @@
+"""Fashion-MNIST: 28 x 28 grey images of ten kinds of clothing.
+
+References
+----------
+Xiao, Rasul and Vollgraf, "Fashion-MNIST: a Novel Image Dataset for Benchmarking Machine
+Learning Algorithms", 2017. MIT licence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from terrafl.data.dataset import Dataset, Examples, Normalisation
+from terrafl.data.entry import Entry
+from terrafl.data.files import DataFile, search_folders
+from terrafl.data.idx import decode_idx
+
+__all__ = ["FMNIST"]
+
+_TRAIN_IMAGES = DataFile(
+    name="train-images-idx3-ubyte.gz",
+    size=47040016,
+    sha256="c59f468a2f672dc815687fe0f83887768d799fd8a3f3276145d20f83aa44d888",
+)
+_TRAIN_LABELS = DataFile(
+    name="train-labels-idx1-ubyte.gz",
+    size=60008,
+    sha256="bad3541b69d912435c50bb6ba87bec294ff4f6a2e1246121d8633921760443d9",
+)
+_TEST_IMAGES = DataFile(
+    name="t10k-images-idx3-ubyte.gz",
+    size=7840016,
+    sha256="5b4141f0afbad91edebe8549f8fcffe087ea10ca49f1dbef5c9a5cd8815ce37b",
+)
+_TEST_LABELS = DataFile(
+    name="t10k-labels-idx1-ubyte.gz",
+    size=10008,
+    sha256="0402a96d92fd2663957122ceb108a494c5af83dab82d92729df917d7dec38c34",
+)
+
+
+def _folders(root: Path | None) -> tuple[Path, ...]:
+    debian = Path("/usr/share/datasets/fashion-mnist")
+    return search_folders(root, ("fashion-mnist", "fmnist"), (debian,))
+
+
+def _decode(contents: Mapping[str, bytes], generator: np.random.Generator) -> Dataset:
+    """Read the official division; nothing is drawn."""
+    return Dataset(
+        name="fmnist",
+        train=_examples(contents, _TRAIN_IMAGES.name, _TRAIN_LABELS.name),
+        test=_examples(contents, _TEST_IMAGES.name, _TEST_LABELS.name),
+        num_classes=10,
+        normalisation=Normalisation(255.0, (0.5,), (0.5,)),
+    )
+
+
+def _examples(contents: Mapping[str, bytes], images: str, labels: str) -> Examples:
+    x = decode_idx(contents[images], images)
+    y = decode_idx(contents[labels], labels)
+    return Examples(x[:, np.newaxis], y.astype(np.int64))
+
+
+FMNIST = Entry(
+    name="fmnist",
+    title="Fashion-MNIST, 28 x 28 grey images of clothing",
+    num_train=60000,
+    num_test=10000,
+    num_classes=10,
+    files=(_TRAIN_IMAGES, _TRAIN_LABELS, _TEST_IMAGES, _TEST_LABELS),
+    folders=_folders,
+    remedy="Run `terrafl data fetch fmnist`, or on Debian `apt install dataset-fashion-mnist`.",
+    decode=_decode,
+    base_url="https://raw.githubusercontent.com/zalandoresearch/fashion-mnist/master/data/fashion/",
+    folder="fashion-mnist",
+)

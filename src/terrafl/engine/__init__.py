@@ -1,0 +1,1 @@
+"""The simulator: the round loop, and who does its work."""

@@ -1,0 +1,143 @@
+"""What anyone who trains clients of a run must know, as plain data that crosses processes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from terrafl.algorithms import ALGORITHMS, Algorithm
+from terrafl.data import Dataset, FederatedData
+from terrafl.engine.training import LocalTraining
+from terrafl.models import MODELS, Model
+from terrafl.settings import build, named, to_plain, to_plain_named
+
+__all__ = ["Arrays", "Job", "TrainTask", "Trained", "arrays_of"]
+
+Arrays = Mapping[str, NDArray[np.generic]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """The part of a run's configuration that local training and evaluation depend on."""
+
+    model: Model
+    algorithm: Algorithm
+    training: LocalTraining
+    input_shape: tuple[int, ...]
+    num_classes: int
+    scale: tuple[float, ...]
+    offset: tuple[float, ...]
+    seed: int
+    wants_loss: bool
+    wants_squared_loss: bool
+
+    @classmethod
+    def of(
+        cls,
+        dataset: Dataset,
+        *,
+        model: Model,
+        algorithm: Algorithm,
+        training: LocalTraining,
+        seed: int,
+        needs: frozenset[str],
+    ) -> Self:
+        """Describe the job of training on this data set for a selector with these needs."""
+        scale, offset = dataset.normalisation.affine()
+        return cls(
+            model=model,
+            algorithm=algorithm,
+            training=training,
+            input_shape=dataset.input_shape,
+            num_classes=dataset.num_classes,
+            scale=tuple(scale.tolist()),
+            offset=tuple(offset.tolist()),
+            seed=seed,
+            wants_loss="loss" in needs,
+            wants_squared_loss="squared_loss" in needs,
+        )
+
+    def to_plain(self) -> dict[str, Any]:  # Any: what JSON can hold
+        """Return the job as JSON values."""
+        own = {
+            "model": to_plain_named(self.model),
+            "algorithm": to_plain_named(self.algorithm),
+            "training": to_plain(self.training),
+        }
+        rest = ("input_shape", "num_classes", "scale", "offset", "seed")
+        wants = ("wants_loss", "wants_squared_loss")
+        return own | {name: getattr(self, name) for name in rest + wants}
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> Self:  # Any: what JSON can hold
+        """Take up what :meth:`to_plain` returned."""
+        values = dict(plain)
+        values["model"] = named(MODELS, plain["model"], "model")
+        values["algorithm"] = named(ALGORITHMS, plain["algorithm"], "algorithm")
+        values["training"] = build(LocalTraining, plain["training"], "training")
+        for name in ("input_shape", "scale", "offset"):
+            values[name] = tuple(plain[name])
+        return cls(**values)
+
+
+def arrays_of(data: FederatedData) -> Arrays:
+    """Return the arrays that training and evaluation read, by name."""
+    dataset, partition = data.dataset, data.partition
+    return {
+        "train_x": dataset.train.x,
+        "train_y": dataset.train.y,
+        "test_x": dataset.test.x,
+        "test_y": dataset.test.y,
+        "train_indices": partition.train.indices,
+        "train_offsets": partition.train.offsets,
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class TrainTask:
+    """One local training to be done.
+
+    Parameters
+    ----------
+    client
+        Position of the client in the population.
+    client_id
+        Its id, which keys its random streams.
+    round, iteration
+        When.
+    learning_rate
+        Step size of this round.
+    """
+
+    client: int
+    client_id: str
+    round: int
+    iteration: int
+    learning_rate: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trained:
+    """One local training done.
+
+    Parameters
+    ----------
+    vector
+        The client's model; valid until the next training is asked for.
+    num_steps
+        Optimiser steps taken.
+    loss, squared_loss
+        Means over the examples seen, where the selector asked for them.
+    duration_s
+        Seconds it took.
+    """
+
+    vector: NDArray[np.float32]
+    num_steps: int
+    loss: float | None
+    squared_loss: float | None
+    duration_s: float

@@ -1,0 +1,114 @@
+"""A child Python process that speaks JSON lines over its standard streams.
+
+Started by module name, never by pickling a function, so a script without a ``__main__`` guard
+and a notebook can start one too. The child ends when its parent does: its input then ends.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from terrafl.errors import TerraflError
+
+__all__ = ["ChildDied", "JsonProcess", "Message", "serve"]
+
+Message = dict[str, Any]  # Any: what JSON can hold
+
+
+class ChildDied(TerraflError):
+    """A child process ended without being asked to."""
+
+
+class JsonProcess:
+    """The parent's end.
+
+    Parameters
+    ----------
+    module
+        What the child runs, as ``python -m`` does; it must call :func:`serve`.
+    pass_fds
+        File descriptors that the child inherits.
+    """
+
+    def __init__(self, module: str, *, pass_fds: Sequence[int] = ()) -> None:
+        # One thread each: parallelism is across clients, and the last bits depend on it.
+        single = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", module],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            pass_fds=pass_fds,
+            env={**os.environ, **single, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        )
+
+    @property
+    def pid(self) -> int:
+        """The child's process id."""
+        return self._process.pid
+
+    def fileno(self) -> int:
+        """Return what becomes readable when the child has spoken or died."""
+        assert self._process.stdout is not None
+        return self._process.stdout.fileno()
+
+    def send(self, message: Mapping[str, object]) -> None:
+        """Send one message."""
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(json.dumps(message).encode() + b"\n")
+            self._process.stdin.flush()
+        except BrokenPipeError as error:
+            raise ChildDied(self._obituary()) from error
+
+    def receive(self) -> Message:
+        """Wait for one message."""
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line.endswith(b"\n"):
+            raise ChildDied(self._obituary())
+        message: Message = json.loads(line)
+        return message
+
+    def _obituary(self) -> str:
+        code = self._process.wait()
+        how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
+        return f"process {self.pid} died ({how})"
+
+    def close(self) -> None:
+        """End the child and wait for it."""
+        self._process.kill()
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                try:
+                    pipe.close()
+                except BrokenPipeError:
+                    continue
+        self._process.wait()
+
+
+def serve(handle: Callable[[Message, Callable[[Message], None]], None]) -> None:
+    """Handle the parent's messages until it hangs up: the child's end.
+
+    Whatever a library prints goes to standard error, so that it cannot garble an answer.
+
+    Parameters
+    ----------
+    handle
+        Called with each message and with a function that answers it, any number of times.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+
+    def answer(message: Message) -> None:
+        answers.write(json.dumps(message).encode() + b"\n")
+        answers.flush()
+
+    for line in sys.stdin.buffer:
+        handle(json.loads(line), answer)

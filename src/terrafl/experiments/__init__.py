@@ -1,0 +1,1 @@
+"""Configurations, scenarios and sweeps: whole experiments from one call."""

@@ -1,0 +1,169 @@
+"""The Python interface: what the command line can do, in one call.
+
+>>> import terrafl
+>>> result = terrafl.run(dataset="digits", selector=terrafl.Terraform(), rounds=1, seed=0)
+>>> result.summary.selector, result.summary.rounds
+('terraform', 1)
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from itertools import product
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, TypedDict, Unpack
+
+from terrafl.algorithms import Algorithm
+from terrafl.data import Partitioner
+from terrafl.engine.training import LocalTraining
+from terrafl.experiments.compared import Compared
+from terrafl.experiments.config import RunConfig, read_toml, resolve
+from terrafl.experiments.result import Result
+from terrafl.experiments.run import OnRound, execute
+from terrafl.experiments.sweep import Cell, OnCell, sweep
+from terrafl.models import Model
+from terrafl.selection import SELECTORS, Selector
+from terrafl.settings import to_plain, to_plain_named
+
+__all__ = ["Settings", "cells", "compare", "configure", "default_workers", "run"]
+
+Plain = dict[str, Any]  # Any: what TOML can hold
+
+
+class Settings(TypedDict, total=False):
+    """What may be set from Python or the command line; the rest comes from the scenario.
+
+    ``config`` is a TOML file; ``clients`` is short for the partition's number of clients, and
+    ``settings`` is a mapping of further values in the shape of the file.
+    """
+
+    config: Path | str | None
+    scenario: str | None
+    dataset: str | None
+    partition: str | Mapping[str, object] | Partitioner | None
+    clients: int | None
+    model: str | Mapping[str, object] | Model | None
+    training: Mapping[str, object] | LocalTraining | None
+    clients_per_round: int | None
+    rounds: int | None
+    eval_every: int | None
+    patience: int | None
+    settings: Mapping[str, object] | None
+
+
+def configure(
+    *,
+    selector: str | Mapping[str, object] | Selector | None = None,
+    algorithm: str | Mapping[str, object] | Algorithm | None = None,
+    seed: int | None = None,
+    **settings: Unpack[Settings],
+) -> RunConfig:
+    """Resolve a configuration from a scenario, a file and single settings."""
+    layers: list[Plain] = []
+    given: Plain = {**settings, "selector": selector, "algorithm": algorithm, "seed": seed}
+    file, clients = given.pop("config", None), given.pop("clients", None)
+    further = given.pop("settings", None)
+    if file is not None:
+        layers.append(read_toml(Path(file)))
+    layers.append({key: _plain(value) for key, value in given.items() if value is not None})
+    if clients is not None:
+        layers.append({"partition": {"clients": clients}})
+    if further:
+        layers.append(dict(further))
+    return resolve(*layers)
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, LocalTraining):
+        return to_plain(value)
+    if isinstance(value, str | int | float | Mapping):
+        return value
+    return to_plain_named(value)
+
+
+def run(
+    *,
+    selector: str | Mapping[str, object] | Selector | None = None,
+    algorithm: str | Mapping[str, object] | Algorithm | None = None,
+    seed: int | None = None,
+    out: Path | str | None = None,
+    workers: int | None = None,
+    on_round: OnRound = lambda done, planned, accuracy: None,
+    **settings: Unpack[Settings],
+) -> Result:
+    """Train one federation and return the result.
+
+    Parameters
+    ----------
+    selector, algorithm
+        By name, by settings, or as an object: ``"random"``, ``terrafl.Terraform(eta=2)``.
+    seed
+        Of everything random.
+    out
+        The run folder; without one the run is kept only as long as its result.
+    workers
+        Processes that train; the result does not depend on it.
+    on_round
+        Called after every round with rounds done, rounds planned and the newest accuracy.
+    **settings
+        See :class:`Settings`.
+    """
+    config = configure(selector=selector, algorithm=algorithm, seed=seed, **settings)
+    where = None if out is None else Path(out)
+    return execute(config, where, workers=workers or default_workers(), on_round=on_round)
+
+
+def compare(
+    *,
+    selectors: Sequence[str | Mapping[str, object] | Selector] = tuple(SELECTORS),
+    algorithms: Sequence[str | Mapping[str, object] | Algorithm] = ("fedavg",),
+    seeds: Sequence[int] = (0, 1, 2),
+    out: Path | str | None = None,
+    workers: int | None = None,
+    on_round: OnCell = lambda cell, done, planned, accuracy: None,
+    **settings: Unpack[Settings],
+) -> Compared:
+    """Train every selector with every algorithm and seed on the same federation.
+
+    Parameters
+    ----------
+    selectors, algorithms, seeds
+        What is compared; every combination is one run.
+    out
+        The folder of the runs. Finished ones found there are not run again.
+    workers
+        Runs at a time.
+    on_round
+        Called after every round of every run.
+    **settings
+        See :class:`Settings`.
+    """
+    temporary = None if out else TemporaryDirectory(prefix="terrafl-")
+    folder = Path(out or (temporary.name if temporary else ""))
+    plan = cells(folder, selectors, algorithms, seeds, **settings)
+    sweep(plan, workers=workers or default_workers(), on_round=on_round)
+    return Compared.read([cell.folder for cell in plan], temporary)
+
+
+def cells(
+    folder: Path,
+    selectors: Sequence[str | Mapping[str, object] | Selector],
+    algorithms: Sequence[str | Mapping[str, object] | Algorithm],
+    seeds: Sequence[int],
+    **settings: Unpack[Settings],
+) -> list[Cell]:
+    """Plan the runs of a comparison, seed by seed, so that early results are comparable."""
+    planned = []
+    for seed, algorithm, selector in product(seeds, algorithms, selectors):
+        config = configure(selector=selector, algorithm=algorithm, seed=seed, **settings)
+        method = "-".join(filter(None, [type(config.selector).name, config.variant]))
+        name = f"{method}-{type(config.algorithm).name}-s{seed}"
+        planned.append(Cell(folder / name, config))
+    return planned
+
+
+def default_workers() -> int:
+    """Return the number of cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,75 @@
+"""The result of a comparison, in Python's hands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from terrafl.reports import Comparison, compare_runs, rows
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["Compared"]
+
+Row = dict[str, str | int | float | None]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Compared:
+    """A tidy table: one row per method, as plain values.
+
+    ``pandas.DataFrame(compared)`` works, and so does a loop.
+
+    Parameters
+    ----------
+    folders
+        The runs.
+    comparison
+        Their means, intervals and verdicts.
+    """
+
+    folders: tuple[Path, ...]
+    comparison: Comparison
+    _temporary: TemporaryDirectory[str] | None = None
+
+    @classmethod
+    def read(
+        cls, folders: Sequence[Path], temporary: TemporaryDirectory[str] | None = None
+    ) -> Compared:
+        """Compare finished runs."""
+        return cls(tuple(folders), compare_runs(folders), temporary)
+
+    @property
+    def rows(self) -> list[Row]:
+        """The table."""
+        return rows(self.comparison)
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, index: int) -> Row:
+        return self.rows[index]
+
+    def plot(self, path: Path | str | None = None) -> Figure:
+        """Draw accuracy per round and per client update; save it if a path is given."""
+        from terrafl.reports import plot_runs
+
+        return plot_runs(self.folders, path)
+
+    def report(self, out: Path | str) -> Path:
+        """Write the report into a folder; return the page."""
+        from terrafl.reports import write_report
+
+        return write_report(self.folders, Path(out))
+
+    def _repr_html_(self) -> str:
+        from terrafl.reports import html_table
+
+        return html_table(self.comparison)

@@ -1,0 +1,228 @@
+"""The configuration of a run: typed objects on one side, TOML on the other.
+
+A configuration is resolved in layers, each overriding the one below: a scenario (every data set
+has a default one), a file, and single settings from the command line or from Python.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from terrafl.algorithms import ALGORITHMS, Algorithm
+from terrafl.data import PARTITIONERS, Partitioner, available
+from terrafl.engine.training import LocalTraining
+from terrafl.errors import ConfigurationError, require
+from terrafl.models import MODELS, Model
+from terrafl.selection import SELECTORS, Selector
+from terrafl.settings import build, named, suggest, to_plain, to_plain_named
+
+__all__ = ["RunConfig", "read_toml", "resolve", "scenario_names"]
+
+Plain = dict[str, Any]  # Any: what TOML can hold
+
+_CATALOGUES: Mapping[str, Mapping[str, type]] = {
+    "partition": PARTITIONERS,
+    "model": MODELS,
+    "selector": SELECTORS,
+    "algorithm": ALGORITHMS,
+}
+DEFAULT_SCENARIOS = {"digits": "digits", "fmnist": "fmnist-4"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunConfig:
+    """Everything that decides the result of a run.
+
+    Parameters
+    ----------
+    dataset
+        Name of the data set.
+    scenario, profile
+        Where the settings came from; labels only.
+    partition, model, selector, algorithm, training
+        The parts.
+    rounds
+        Rounds, $R$.
+    clients_per_round
+        Clients wanted at the start of a round, $K$.
+    seed
+        Of the data split, the partition, the initial model, the selection and the batches.
+    eval_every
+        Rounds between evaluations.
+    patience
+        Evaluations without a new best before the run stops; ``None`` runs all rounds.
+    """
+
+    # Parts are built from their own tables; here pydantic checks only what they are.
+    __pydantic_config__ = {"arbitrary_types_allowed": True}  # noqa: RUF012
+
+    dataset: str
+    scenario: str = ""
+    profile: str = ""
+    partition: Partitioner
+    model: Model
+    selector: Selector
+    algorithm: Algorithm
+    training: LocalTraining
+    rounds: int
+    clients_per_round: int
+    seed: int = 0
+    eval_every: int = 1
+    patience: int | None = None
+
+    def __post_init__(self) -> None:
+        names = list(available())
+        known = self.dataset in names
+        hint = "" if known else suggest(self.dataset, names).rstrip(".")
+        require(known, "dataset", self.dataset, f"one of {', '.join(names)}{hint}")
+        for name in ("rounds", "clients_per_round", "eval_every"):
+            value = getattr(self, name)
+            require(value >= 1, name, value, "an integer of at least 1")
+        require(self.seed >= 0, "seed", self.seed, "an integer of at least 0")
+        patient = self.patience is None or self.patience >= 1
+        require(patient, "patience", self.patience, "an integer of at least 1, or left out")
+
+    def to_plain(self) -> Plain:
+        """Return the configuration as TOML values, from which :meth:`from_plain` restores it."""
+        parts = {key: to_plain_named(getattr(self, key)) for key in _CATALOGUES}
+        scalars = {
+            f.name: getattr(self, f.name)
+            for f in fields(self)
+            if f.name not in _CATALOGUES and f.name != "training"
+        }
+        own = {key: value for key, value in scalars.items() if value is not None}
+        return own | parts | {"training": to_plain(self.training)}
+
+    @classmethod
+    def from_plain(cls, plain: Plain) -> RunConfig:
+        """Build a configuration from what :meth:`to_plain` returned, no scenario consulted."""
+        return _build(plain)
+
+    @property
+    def variant(self) -> str:
+        """The selector's settings that differ from its defaults, such as ``eta=2``."""
+        defaults = to_plain(type(self.selector)())
+        mine = to_plain(self.selector)
+        changed = {key: value for key, value in mine.items() if defaults.get(key) != value}
+        return ",".join(f"{key}={_short(value)}" for key, value in changed.items())
+
+
+def _short(value: object) -> str:
+    return "-".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def scenario_names() -> list[str]:
+    """Return the scenarios that ship with the package."""
+    folder = files("terrafl.experiments") / "scenarios"
+    names = (item.name.removesuffix(".toml") for item in folder.iterdir())
+    return sorted(name for name in names if not name.startswith("_"))
+
+
+def _scenario(name: str) -> Plain:
+    """Read a shipped scenario on top of the one it is based on."""
+    if name not in scenario_names() and not name.startswith("_"):
+        hint = suggest(name, scenario_names())
+        raise ConfigurationError(
+            f"scenario must be one of {', '.join(scenario_names())}; got {name!r}{hint}"
+        )
+    text = (files("terrafl.experiments") / "scenarios" / f"{name}.toml").read_text()
+    layer = tomllib.loads(text)
+    base = layer.pop("based_on", None)
+    return _merged(_scenario(base), layer) if base else layer
+
+
+def read_toml(path: Path) -> Plain:
+    """Read a configuration file."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigurationError(f"{path} cannot be read: {error.strerror}.") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigurationError(f"{path} must be a TOML file; {error}.") from error
+
+
+def resolve(*layers: Mapping[str, Any]) -> RunConfig:  # Any: what TOML can hold
+    """Resolve layers of plain settings, later ones first, into a configuration.
+
+    A layer may name a ``scenario`` or a ``dataset``, whose settings then lie below all layers.
+
+    Examples
+    --------
+    >>> config = resolve({"selector": {"name": "terraform", "eta": 2}, "rounds": 5})
+    >>> config.dataset, config.rounds, config.variant
+    ('digits', 5, 'eta=2')
+    >>> resolve({"selector": {"name": "terraform", "etta": 2}})
+    Traceback (most recent call last):
+    ...
+    terrafl.errors.ConfigurationError: selector has no key 'etta': did you mean 'eta'? \
+Known keys: eta, max_iterations, signal, search_range, weighting.
+    """
+    given: Plain = {}
+    for layer in layers:
+        given = _merged(given, {key: _spelled_out(key, value) for key, value in layer.items()})
+    scenario = given.get("scenario", "")
+    dataset = given.get("dataset", "")
+    lowest = _scenario(scenario or DEFAULT_SCENARIOS.get(dataset, dataset or "digits"))
+    if scenario and dataset and dataset != lowest["dataset"]:
+        raise ConfigurationError(
+            f"dataset must be {lowest['dataset']!r}, which scenario {scenario} is made of; "
+            f"got {dataset!r}: name one of the two."
+        )
+    plain = _merged(lowest, given)
+    plain = _with_selector_defaults(plain, lowest.get("selectors", {}), given)
+    plain.pop("selectors", None)
+    return _build(plain)
+
+
+def _spelled_out(key: str, value: object) -> object:
+    """Read ``selector = "random"`` as the table it is short for."""
+    return {"name": value} if key in _CATALOGUES and isinstance(value, str) else value
+
+
+def _with_selector_defaults(plain: Plain, defaults: Plain, given: Plain) -> Plain:
+    """Put a scenario's settings for the chosen selector below the caller's."""
+    name = plain["selector"].get("name")
+    below = {"name": name} | defaults.get(name, {})
+    return plain | {"selector": below | given.get("selector", {})}
+
+
+def _merged(low: Mapping[str, Any], high: Mapping[str, Any]) -> Plain:  # Any: TOML values
+    """Lay one layer over another; a part with another name does not inherit its settings."""
+    merged = dict(low)
+    for key, value in high.items():
+        below = merged.get(key)
+        if isinstance(value, Mapping) and isinstance(below, Mapping):
+            renamed = "name" in value and value["name"] != below.get("name")
+            keep = key not in _CATALOGUES or not renamed
+            merged[key] = _merged(below if keep else {}, value)
+        else:
+            merged[key] = value
+    return merged
+
+
+def _build(plain: Plain) -> RunConfig:
+    known = [f.name for f in fields(RunConfig)]
+    for key in plain:
+        if key not in known:
+            raise ConfigurationError(
+                f"the configuration has no key {key!r}{suggest(key, known)} "
+                f"Known keys: {', '.join(known)}."
+            )
+    parts: Plain = {
+        key: named(catalogue, _table(plain, key), key) for key, catalogue in _CATALOGUES.items()
+    }
+    parts["training"] = build(LocalTraining, _table(plain, "training"), "training")
+    scalars = {key: value for key, value in plain.items() if key not in parts}
+    return build(RunConfig, scalars | parts, "configuration")
+
+
+def _table(plain: Plain, key: str) -> Plain:
+    table = plain.get(key)
+    if not isinstance(table, Mapping):
+        raise ConfigurationError(f"{key} must be a table of settings; got {table!r}.")
+    return dict(table)

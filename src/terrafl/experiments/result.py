@@ -1,0 +1,63 @@
+"""The result of a run, in Python's hands."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from terrafl.experiments.config import RunConfig
+from terrafl.runs import Point, RunFolder, Summary
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["Result"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Result:
+    """A finished run.
+
+    Parameters
+    ----------
+    config
+        What was run.
+    summary
+        What came out.
+    folder
+        Where it is written down.
+    """
+
+    config: RunConfig
+    summary: Summary
+    folder: RunFolder
+    _temporary: TemporaryDirectory[str] | None = None  # a folder of nobody's lives as long as this
+
+    @property
+    def accuracy(self) -> float:
+        """Accuracy on the pooled test set after the last round."""
+        return self.summary.accuracy
+
+    @property
+    def curve(self) -> tuple[Point, ...]:
+        """Every evaluation: rounds, client updates, samples, accuracy."""
+        return self.summary.curve
+
+    def plot(self, path: Path | str | None = None) -> Figure:
+        """Draw accuracy per round and per client update; save it if a path is given."""
+        from terrafl.reports import plot_runs
+
+        return plot_runs([self.folder.path], path)
+
+    def __repr__(self) -> str:
+        s = self.summary
+        return (
+            f"Result({s.selector} with {s.algorithm} on {s.scenario or s.dataset}, seed {s.seed}: "
+            f"accuracy {s.accuracy:.2%} after {s.rounds} rounds, {s.client_updates} client updates)"
+        )
+
+    def _repr_html_(self) -> str:
+        return f"<p>{html.escape(repr(self))}</p>"

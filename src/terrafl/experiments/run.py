@@ -1,0 +1,97 @@
+"""One run, from a configuration to a finished run folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from terrafl.errors import RunFolderError
+from terrafl.experiments.config import RunConfig, read_toml
+from terrafl.experiments.provenance import versions
+from terrafl.experiments.result import Result
+from terrafl.runs import RunFolder, Summary
+from terrafl.runs.atomic import write_atomically
+
+__all__ = ["OnRound", "execute", "read_config", "resume"]
+
+OnRound = Callable[[int, int, float | None], None]
+"""Called after every round with rounds done, rounds planned, and the newest accuracy."""
+
+
+def execute(
+    config: RunConfig,
+    out: Path | None = None,
+    *,
+    workers: int = 1,
+    on_round: OnRound = lambda done, planned, accuracy: None,
+    checkpoint_every_s: float = 1.0,
+) -> Result:
+    """Run a configuration to its end.
+
+    Parameters
+    ----------
+    config
+        What to run.
+    out
+        The run folder; without one the run lives in a temporary folder as long as its result.
+    workers
+        Processes that train; 1 trains in this one. The result does not depend on it.
+    on_round
+        Hears of progress.
+    checkpoint_every_s
+        Least seconds between checkpoints.
+    """
+    temporary = None if out else TemporaryDirectory(prefix="terrafl-")
+    folder = RunFolder(out or Path(temporary.name if temporary else ""))
+    if folder.is_started:
+        raise RunFolderError(
+            f"{folder.path} already holds a run: go on with it by terrafl resume {folder.path}, "
+            "or choose another folder."
+        )
+    with folder:
+        _write_config(folder, config)
+        summary = _train(folder, config, workers, on_round, checkpoint_every_s)
+    return Result(config, summary, folder, temporary)
+
+
+def resume(
+    path: Path,
+    *,
+    workers: int = 1,
+    on_round: OnRound = lambda done, planned, accuracy: None,
+    checkpoint_every_s: float = 1.0,
+) -> Result:
+    """Finish the run in a folder; a finished one is left as it is."""
+    folder = RunFolder(path)
+    if not folder.is_started:
+        raise RunFolderError(f"{path} holds no run: start one with terrafl run --out {path}.")
+    config = read_config(folder)
+    with folder:
+        if folder.is_complete:
+            return Result(config, folder.read_summary(), folder)
+        summary = _train(folder, config, workers, on_round, checkpoint_every_s)
+    return Result(config, summary, folder)
+
+
+def read_config(folder: RunFolder) -> RunConfig:
+    """Return the configuration of the run in a folder."""
+    plain = read_toml(folder.config)
+    plain.pop("versions", None)
+    return RunConfig.from_plain(plain)
+
+
+def _write_config(folder: RunFolder, config: RunConfig) -> None:
+    import tomli_w
+
+    plain = config.to_plain() | {"versions": versions()}
+    write_atomically(folder.config, tomli_w.dumps(plain).encode())
+
+
+def _train(
+    folder: RunFolder, config: RunConfig, workers: int, on_round: OnRound, checkpoint_every_s: float
+) -> Summary:
+    # torch is loaded here and not before: reading configurations and results does not need it.
+    from terrafl.experiments.training import train
+
+    return train(folder, config, workers, on_round, checkpoint_every_s)

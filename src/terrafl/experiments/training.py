@@ -1,0 +1,112 @@
+"""From a configuration to a trained model: the engine put together."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from safetensors.numpy import save as to_safetensors
+
+from terrafl.data import FederatedData, load
+from terrafl.engine.job import Job, arrays_of
+from terrafl.engine.record import Record
+from terrafl.engine.rounds import Plan, Rounds
+from terrafl.engine.state import RunState
+from terrafl.engine.workers import InProcess
+from terrafl.errors import ConfigurationError
+from terrafl.experiments.config import RunConfig
+from terrafl.experiments.provenance import versions
+from terrafl.experiments.run import OnRound
+from terrafl.runs import RunFolder, Summary
+from terrafl.runs.atomic import write_atomically
+from terrafl.seeds import stream
+
+__all__ = ["federate", "train"]
+
+
+def federate(config: RunConfig) -> FederatedData:
+    """Load the data and spread it over clients, as the configuration's seed says."""
+    dataset = load(config.dataset, generator=stream(config.seed, "data"))
+    partition = config.partition.partition(dataset, stream(config.seed, "partition"))
+    data = FederatedData(dataset, partition)
+    if config.clients_per_round > len(data.client_ids):
+        raise ConfigurationError(
+            f"clients_per_round must be at most the {len(data.client_ids)} clients there are; "
+            f"got {config.clients_per_round}."
+        )
+    return data
+
+
+def train(
+    folder: RunFolder, config: RunConfig, workers: int, on_round: OnRound, checkpoint_every_s: float
+) -> Summary:
+    """Train in a folder that is held and configured, to the end."""
+    data = federate(config)
+    parts = RunConfig.from_plain(config.to_plain())  # a run learns; the caller's objects do not
+    selector, algorithm = parts.selector, parts.algorithm
+    job = Job.of(
+        data.dataset,
+        model=config.model,
+        algorithm=algorithm,
+        training=config.training,
+        seed=config.seed,
+        needs=frozenset(selector.needs),
+    )
+
+    def tell(state: RunState) -> None:
+        accuracy = state.curve[-1].accuracy if state.curve else None
+        on_round(state.round, config.rounds, accuracy)
+
+    with InProcess(job, arrays_of(data)) as crew:
+        record = Record(folder, checkpoint_every_s)
+        state = record.open(selector, algorithm, lambda: RunState(crew.initial_model))
+        Rounds(
+            plan=_plan(config),
+            data=data,
+            selector=selector,
+            algorithm=algorithm,
+            workers=crew,
+            record=record,
+            state=state,
+            on_round=tell,
+        ).run()
+        record.close()
+        tensors = {name: part.copy() for name, part in crew.layout.tensors(state.model).items()}
+    write_atomically(folder.model, to_safetensors(tensors))
+    summary = _summary(config, state)
+    write_atomically(folder.summary, summary.to_json())
+    return summary
+
+
+def _plan(config: RunConfig) -> Plan:
+    return Plan(
+        num_rounds=config.rounds,
+        clients_per_round=config.clients_per_round,
+        seed=config.seed,
+        training=config.training,
+        eval_every=config.eval_every,
+        patience=config.patience,
+    )
+
+
+def _summary(config: RunConfig, state: RunState) -> Summary:
+    accuracies = [point.accuracy for point in state.curve]
+    newest = accuracies[-10:]
+    return Summary(
+        dataset=config.dataset,
+        scenario=config.scenario,
+        model=type(config.model).name,
+        selector=type(config.selector).name,
+        algorithm=type(config.algorithm).name,
+        seed=config.seed,
+        profile=config.profile,
+        variant=config.variant,
+        rounds=state.round,
+        stopped="rounds" if state.round >= config.rounds else "patience",
+        **asdict(state.costs),
+        accuracy=accuracies[-1],
+        accuracy_participating=state.accuracy_participating,
+        best=max(accuracies),
+        mean_last_ten=sum(newest) / len(newest),
+        curve=tuple(state.curve),
+        versions=versions(),
+    )

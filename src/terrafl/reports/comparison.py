@@ -1,0 +1,201 @@
+"""The arithmetic of a comparison: who is ahead, by how much, and at what cost.
+
+A group holds the runs that may be compared: one problem, one algorithm. Each method in it is
+scored twice. *After the last round* is how papers report; *at equal client updates* is how a
+budget counts: with $B$ the smallest total of client updates of any run in the group, each run is
+judged by its last evaluation at or below $B$. Nothing is drawn or formatted here.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+
+from terrafl.errors import RunFolderError
+from terrafl.reports.collect import Run, find_runs
+from terrafl.reports.estimates import Score, score_methods
+from terrafl.reports.names import method_name, method_order
+from terrafl.runs import Summary
+
+__all__ = ["Comparison", "Costs", "Group", "Method", "Problem", "compare", "compare_runs"]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Problem:
+    """What was to be learnt; ``scenario`` and ``profile`` may be empty."""
+
+    scenario: str
+    dataset: str
+    model: str
+    profile: str
+
+    @property
+    def name(self) -> str:
+        """The scenario, or the data set where there is none."""
+        return self.scenario or self.dataset
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Costs:
+    """Means over the seeds of a method, named as in the summary; accuracy in percent."""
+
+    rounds: float
+    client_updates: float
+    samples_trained: float
+    loss_queries: float
+    bytes_down: float
+    bytes_up: float
+    reports_refused: float
+    accuracy_participating_percent: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Method:
+    """A selector with its settings, and what its runs show.
+
+    Parameters
+    ----------
+    selector, variant
+        Which method.
+    runs
+        One per seed, in order of seed.
+    last_round
+        Accuracy after the last round.
+    equal_updates
+        Accuracy at the last evaluation at or below the group's budget of client updates.
+    costs
+        What it took.
+    """
+
+    selector: str
+    variant: str
+    runs: tuple[Run, ...]
+    last_round: Score
+    equal_updates: Score
+    costs: Costs
+
+    @property
+    def name(self) -> str:
+        """The display name."""
+        return method_name(self.selector, self.variant)
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """The seeds it was run with."""
+        return tuple(run.summary.seed for run in self.runs)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Methods that can be compared: one problem, one algorithm.
+
+    Parameters
+    ----------
+    problem, algorithm
+        What they have in common.
+    budget
+        Smallest total of client updates of any run, $B$.
+    methods
+        In the paper's order.
+    """
+
+    problem: Problem
+    algorithm: str
+    budget: int
+    methods: tuple[Method, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Everything that was found, group by group."""
+
+    groups: tuple[Group, ...]
+
+
+def compare_runs(paths: Sequence[Path]) -> Comparison:
+    """Compare the finished runs in and below these folders."""
+    return compare(find_runs(paths))
+
+
+def compare(runs: Iterable[Run]) -> Comparison:
+    """Compare runs, each with the runs of its own problem and algorithm."""
+    groups: dict[tuple[Problem, str], list[Run]] = defaultdict(list)
+    for run in runs:
+        s = run.summary
+        groups[Problem(s.scenario, s.dataset, s.model, s.profile), s.algorithm].append(run)
+    return Comparison(tuple(_group(*key, groups[key]) for key in sorted(groups)))
+
+
+def accuracy_at(summary: Summary, budget: int) -> float | None:
+    """Return accuracy, in percent, at the last evaluation at or below a budget of updates.
+
+    Notes
+    -----
+    Nothing is interpolated: the number is that of a model that existed. A method that trains
+    many clients between two evaluations is read up to that many updates before the budget.
+    """
+    seen = [point for point in summary.curve if point.client_updates <= budget]
+    return 100 * seen[-1].accuracy if seen else None
+
+
+def _group(problem: Problem, algorithm: str, runs: Sequence[Run]) -> Group:
+    by_method: dict[tuple[str, str], list[Run]] = defaultdict(list)
+    for run in runs:
+        by_method[run.summary.selector, run.summary.variant].append(run)
+    keys = sorted(by_method, key=lambda key: method_order(*key))
+    cohorts = [_one_per_seed(by_method[key]) for key in keys]
+    budget = min(run.summary.client_updates for run in runs)
+    last_round = score_methods(
+        [{r.summary.seed: 100 * r.summary.accuracy for r in cohort} for cohort in cohorts]
+    )
+    equal_updates = score_methods([dict(_at_budget(cohort, budget)) for cohort in cohorts])
+    methods = tuple(
+        Method(
+            selector=selector,
+            variant=variant,
+            runs=cohort,
+            last_round=last,
+            equal_updates=equal,
+            costs=_costs([run.summary for run in cohort]),
+        )
+        for (selector, variant), cohort, last, equal in zip(
+            keys, cohorts, last_round, equal_updates, strict=True
+        )
+    )
+    return Group(problem, algorithm, budget, methods)
+
+
+def _one_per_seed(runs: Sequence[Run]) -> tuple[Run, ...]:
+    by_seed: dict[int, Run] = {}
+    for run in runs:
+        first = by_seed.setdefault(run.summary.seed, run)
+        if first.summary != run.summary:  # an equal one is a copy, which proves nothing new
+            raise RunFolderError(
+                f"a comparison takes one result per method and seed; {first.name} and {run.name} "
+                f"differ in theirs for {run.summary.selector}, seed {run.summary.seed}: "
+                f"report them separately."
+            )
+    return tuple(by_seed[seed] for seed in sorted(by_seed))
+
+
+def _at_budget(runs: Iterable[Run], budget: int) -> Iterator[tuple[int, float]]:
+    for run in runs:
+        accuracy = accuracy_at(run.summary, budget)
+        if accuracy is not None:
+            yield run.summary.seed, accuracy
+
+
+def _costs(summaries: Sequence[Summary]) -> Costs:
+    return Costs(
+        rounds=fmean(s.rounds for s in summaries),
+        client_updates=fmean(s.client_updates for s in summaries),
+        samples_trained=fmean(s.samples_trained for s in summaries),
+        loss_queries=fmean(s.loss_queries for s in summaries),
+        bytes_down=fmean(s.bytes_down for s in summaries),
+        bytes_up=fmean(s.bytes_up for s in summaries),
+        reports_refused=fmean(s.reports_refused for s in summaries),
+        accuracy_participating_percent=100 * fmean(s.accuracy_participating for s in summaries),
+    )

@@ -1,0 +1,212 @@
+"""Accuracy curves of a group, against rounds and against client updates."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Literal
+
+from terrafl.errors import require
+from terrafl.reports.bands import average_curves
+from terrafl.reports.comparison import Group, compare_runs
+from terrafl.reports.names import SELECTORS, algorithm_name
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+    from matplotlib.lines import Line2D
+
+__all__ = ["Pictures", "draw_curves", "plot_runs"]
+
+# Okabe and Ito's palette, which colour-blind readers can tell apart, without its yellow, which
+# nobody can see on white. The paper's own method gets the strongest, vermillion.
+COLOURS = ("#000000", "#E69F00", "#56B4E9", "#009E73", "#0072B2", "#D55E00", "#CC79A7")
+# Lengths without a common divisor: colour, dash and marker never repeat together.
+DASHES = ("-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (5, 1.2, 1.2, 1.2)), (0, (8, 2)))
+MARKERS = ("o", "s", "^", "D", "v", "h", "P", "X")
+INK, FAINT = "#333333", "#8a8a8a"
+
+# What a format would otherwise say about the hour and the program that made the file.
+_UNSAID: Mapping[str, Mapping[str, None]] = MappingProxyType(
+    {
+        "svg": {"Date": None, "Creator": None},
+        "png": {"Software": None},
+        "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Pictures:
+    """One figure in two formats; equal groups give equal bytes."""
+
+    svg: bytes
+    png: bytes
+
+
+def draw_curves(group: Group) -> Pictures:
+    """Draw mean accuracy over seeds, with a band of one standard deviation, for every method.
+
+    The left panel counts rounds, the right one client updates with the budget $B$ marked. Both
+    share the vertical axis, which is cut to the range of the data.
+    """
+    with _own_style():
+        figure = _figure([group])
+        return Pictures(svg=_saved(figure, "svg"), png=_saved(figure, "png"))
+
+
+def plot_runs(runs: Sequence[Path], path: Path | str | None = None) -> Figure:
+    """Draw the curves of finished runs, one pair of panels per problem and algorithm.
+
+    Parameters
+    ----------
+    runs
+        Run folders, or folders that contain some at any depth.
+    path
+        Where to save the figure, in the format of its ending; not at all if left out.
+    """
+    kind = None if path is None else Path(path).suffix.removeprefix(".")
+    require(kind is None or kind in _UNSAID, "path", path, "a name that ends in .svg, .png or .pdf")
+    comparison = compare_runs(runs)
+    with _own_style():
+        figure = _figure(comparison.groups)
+        if path is not None and kind is not None:
+            Path(path).write_bytes(_saved(figure, kind))
+        return figure
+
+
+@contextmanager
+def _own_style() -> Iterator[None]:
+    import matplotlib as mpl
+
+    with mpl.rc_context():
+        mpl.rcdefaults()  # the reader's own settings do not change the result
+        mpl.rcParams.update(
+            {
+                "axes.edgecolor": FAINT,
+                "axes.labelcolor": INK,
+                "axes.spines.right": False,
+                "axes.spines.top": False,
+                "font.size": 9.5,
+                "svg.hashsalt": "terrafl",
+                "text.color": INK,
+                "text.parse_math": False,  # a dollar sign in a name is a dollar sign
+                "xtick.color": INK,
+                "ytick.color": INK,
+            }
+        )
+        yield
+
+
+def _saved(figure: Figure, kind: str) -> bytes:
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format=kind, dpi=150, metadata=dict(_UNSAID[kind]))
+    return buffer.getvalue()
+
+
+def _figure(groups: Sequence[Group]) -> Figure:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(10, 4.2 * len(groups)), layout="constrained")
+    parts = figure.subfigures(len(groups), 1, squeeze=False)
+    for part, group in zip(parts.flat, groups, strict=True):
+        _fill(part, group)
+    return figure
+
+
+def _fill(part: SubFigure, group: Group) -> None:
+    by_round, by_updates = part.subplots(1, 2, sharey=True)
+    lines = _draw(by_round, group, "round")
+    _draw(by_updates, group, "client_updates")
+    by_round.set(xlabel="Rounds", ylabel="Accuracy on the pooled test set (%)")
+    by_updates.set(xlabel="Client updates")
+    by_updates.tick_params(labelleft=True)
+    by_round.set_title("Per round, as papers report", loc="left", fontsize=10)
+    by_updates.set_title("Per client update, as a budget counts", loc="left", fontsize=10)
+    _mark_budget(by_updates, group.budget)
+    part.suptitle(_title(group), x=0.01, ha="left", fontsize=11, fontweight="bold")
+    _add_legend(part, lines, [method.name for method in group.methods])
+
+
+def _draw(axes: Axes, group: Group, against: Literal["round", "client_updates"]) -> list[Line2D]:
+    from matplotlib.ticker import MaxNLocator, StrMethodFormatter
+
+    lines = []
+    for number, (method, style) in enumerate(zip(group.methods, _styles(group), strict=True)):
+        band = average_curves([run.summary.curve for run in method.runs], against)
+        (line,) = axes.plot(
+            band.x if band else [],
+            band.mean if band else [],
+            color=COLOURS[style % len(COLOURS)],
+            linestyle=DASHES[style % len(DASHES)],
+            marker=MARKERS[style % len(MARKERS)],
+            markersize=4.5,
+            markevery=(0.015 * number, 0.12),  # staggered, so that close curves stay readable
+            linewidth=2.2 if method.selector == "terraform" else 1.5,
+        )
+        lines.append(line)
+        if band and band.sd.any():
+            low, high = band.mean - band.sd, band.mean + band.sd
+            axes.fill_between(band.x, low, high, color=line.get_color(), alpha=0.18, linewidth=0)
+    axes.grid(axis="y", color="#e4e4e4", linewidth=0.7)
+    axes.set_axisbelow(True)
+    axes.set_xlim(left=0)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=7))
+    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+    return lines
+
+
+def _styles(group: Group) -> list[int]:
+    # A method of the paper looks alike in every figure; variants and newcomers take what is left.
+    fixed, others = list(SELECTORS), count(len(SELECTORS))
+    return [
+        fixed.index(method.selector)
+        if method.selector in SELECTORS and not method.variant
+        else next(others)
+        for method in group.methods
+    ]
+
+
+def _mark_budget(axes: Axes, budget: int) -> None:
+    axes.axvline(budget, color=FAINT, linewidth=1, linestyle=(0, (3, 3)), zorder=0)
+    low, high = axes.get_xlim()
+    left = budget > (low + high) / 2
+    axes.annotate(
+        f"B = {budget:,}",
+        (budget, 0.02),
+        xycoords=axes.get_xaxis_transform(),
+        xytext=(-4 if left else 4, 0),
+        textcoords="offset points",
+        ha="right" if left else "left",
+        color="#666666",
+    )
+
+
+def _title(group: Group) -> str:
+    seeds = sorted({len(method.seeds) for method in group.methods})
+    over = f"{seeds[0]} to {seeds[-1]} seeds" if len(seeds) > 1 else f"{seeds[0]} seeds"
+    scatter = "one seed" if seeds == [1] else f"mean ± 1 sd over {over}"
+    return f"{group.problem.name}, {algorithm_name(group.algorithm)}: {scatter}"
+
+
+def _add_legend(part: SubFigure, lines: list[Line2D], names: list[str]) -> None:
+    longest = max(len(name) for name in names)
+    columns = max(1, min(len(names), 130 // (longest + 8)))
+    # Filled column by column, but read row by row.
+    order = [i for column in range(columns) for i in range(column, len(names), columns)]
+    legend = part.legend(
+        [lines[i] for i in order],
+        [str(i) for i in order],
+        loc="outside lower center",
+        ncols=columns,
+        frameon=False,
+        handlelength=3,
+    )
+    # Set afterwards: a label that starts with an underscore would be left out.
+    for text, i in zip(legend.get_texts(), order, strict=True):
+        text.set_text(names[i])

@@ -1,0 +1,50 @@
+"""What a reader calls the methods and algorithms, and the order they stand in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+__all__ = ["SELECTORS", "algorithm_name", "method_name", "method_order"]
+
+SELECTORS: Mapping[str, str] = MappingProxyType(
+    {
+        "random": "Random",
+        "hbase": "HBase",
+        "poc": "PoC",
+        "hics": "HiCS-FL",
+        "oort": "Oort",
+        "terraform": "Terraform",
+    }
+)
+"""The methods of the paper, in its order."""
+
+_ALGORITHMS: Mapping[str, str] = MappingProxyType({"fedavg": "FedAvg", "fedprox": "FedProx"})
+
+
+def method_name(selector: str, variant: str = "") -> str:
+    """Return the display name of a method.
+
+    Examples
+    --------
+    >>> method_name("hics"), method_name("terraform", "eta=2"), method_name("mine:Own")
+    ('HiCS-FL', 'Terraform (eta=2)', 'mine:Own')
+    """
+    name = SELECTORS.get(selector, selector)
+    return _on_one_line(f"{name} ({variant})" if variant else name)
+
+
+def method_order(selector: str, variant: str = "") -> tuple[int, str, str]:
+    """Return the sort key of a method: the paper's order, others after, defaults first."""
+    known = list(SELECTORS)
+    return (known.index(selector) if selector in known else len(known), selector, variant)
+
+
+def algorithm_name(algorithm: str) -> str:
+    """Return the display name of an algorithm."""
+    return _on_one_line(_ALGORITHMS.get(algorithm, algorithm))
+
+
+def _on_one_line(text: str) -> str:
+    # A control character has no place in a table cell, and XML cannot hold it.
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)

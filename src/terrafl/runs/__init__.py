@@ -1,0 +1,7 @@
+"""The run folder: configuration, journal, checkpoints, summary, lock."""
+
+from terrafl.runs.folder import RunFolder
+from terrafl.runs.journal import Journal, read_events
+from terrafl.runs.summary import Point, Summary
+
+__all__ = ["Journal", "Point", "RunFolder", "Summary", "read_events"]

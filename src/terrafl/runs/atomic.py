@@ -1,0 +1,36 @@
+"""Files that are whole or absent, whatever interrupts the writer."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+__all__ = ["sync_folder", "write_atomically", "write_synced"]
+
+
+def write_synced(path: Path, data: bytes) -> None:
+    """Write a file and wait until it is on disk."""
+    with path.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Replace a file by a new one in a single step: readers see the old one or the new one."""
+    temporary = path.with_name(f".{path.name}.tmp")
+    try:
+        write_synced(temporary, data)
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+    sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Wait until the folder's list of names is on disk."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

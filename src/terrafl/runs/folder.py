@@ -1,0 +1,103 @@
+"""The folder of one run, held by one process at a time."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from terrafl.errors import RunFolderError
+from terrafl.runs.summary import Summary
+
+__all__ = ["RunFolder"]
+
+
+@dataclass(slots=True)
+class RunFolder:
+    """Where a run keeps its files; as a context manager, exclusively.
+
+    Parameters
+    ----------
+    path
+        The folder; it is created when the run starts.
+    """
+
+    path: Path
+    _lock: int | None = field(default=None, init=False, repr=False)
+
+    @property
+    def config(self) -> Path:
+        """The resolved configuration; written first, so a folder without it holds no run."""
+        return self.path / "config.toml"
+
+    @property
+    def journal(self) -> Path:
+        """What happened."""
+        return self.path / "journal.jsonl"
+
+    @property
+    def timings(self) -> Path:
+        """Everything that differs between equal runs."""
+        return self.path / "timings.jsonl"
+
+    @property
+    def checkpoints(self) -> Path:
+        """The newest states."""
+        return self.path / "checkpoints"
+
+    @property
+    def model(self) -> Path:
+        """The final global model."""
+        return self.path / "model.safetensors"
+
+    @property
+    def summary(self) -> Path:
+        """What came out; written last, so a folder with it holds a finished run."""
+        return self.path / "summary.json"
+
+    @property
+    def is_started(self) -> bool:
+        """Whether a run was begun here."""
+        return self.config.exists()
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether a run was finished here."""
+        return self.summary.exists()
+
+    def read_summary(self) -> Summary:
+        """Return the summary of the finished run."""
+        if not self.is_complete:
+            next_step = f"terrafl resume {self.path}" if self.is_started else "terrafl run"
+            raise RunFolderError(f"{self.path} holds no finished run; finish it: {next_step}.")
+        return Summary.read(self.summary)
+
+    def __enter__(self) -> Self:
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            self._lock = os.open(self.path / ".lock", os.O_CREAT | os.O_RDWR, 0o644)
+        except OSError as error:
+            raise RunFolderError(
+                f"{self.path} must be a folder that can be written to: {error.strerror}."
+            ) from error
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            os.close(self._lock)
+            raise RunFolderError(
+                f"{self.path} is in use by another process: wait for it, or choose another folder."
+            ) from error
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._lock is not None:
+            os.close(self._lock)  # the lock goes with the descriptor
+            self._lock = None

@@ -1,0 +1,77 @@
+"""HBase: clients drawn in proportion to their data, averaged plainly.
+
+References
+----------
+Li et al., "Federated Optimization in Heterogeneous Networks", MLSys 2020, as described in
+Chen and Vikalo, "Heterogeneity-Guided Client Sampling: Towards Fast and Efficient Non-IID
+Federated Learning", NeurIPS 2024, section 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from terrafl.selection.protocol import Averaging, Cohort, Context, State
+from terrafl.selection.report import Need, Report
+
+__all__ = ["HBase"]
+
+
+@dataclass(slots=True, kw_only=True)
+class HBase:
+    r"""Draw $K$ times, client $k$ with probability $p_k = n_k / \sum_j n_j$; average plainly.
+
+    Size enters through the draw and therefore not again through the average: with replacement,
+    the plain mean over the $K$ draws is an unbiased estimate of the mean over all examples.
+
+    Parameters
+    ----------
+    replace
+        Whether a client may be drawn again. A client drawn twice trains once and weighs twice.
+
+    Notes
+    -----
+    The paper draws from a multinomial, with replacement; the code released with HiCS-FL draws
+    without, which is ``replace=False``. The class declares ``draws_with_replacement`` for both:
+    the option narrows what may happen. Probabilities are over the clients that can be reached,
+    and without replacement the cohort is smaller than $K$ when fewer than $K$ can be.
+    """
+
+    name: ClassVar[str] = "hbase"
+    draws_with_replacement: ClassVar[bool] = True
+    averaging: ClassVar[Averaging] = "plain"
+
+    replace: bool = True
+
+    @property
+    def needs(self) -> frozenset[Need]:
+        """Nothing beyond sizes."""
+        return frozenset()
+
+    def draw(self, context: Context) -> Cohort:
+        """Draw the cohort of the round."""
+        reachable = context.eligible()
+        if len(reachable) == 0:
+            return Cohort()
+        sizes = context.population.sizes[reachable]
+        wanted = context.clients_per_round
+        drawn = context.generator.choice(
+            reachable,
+            size=wanted if self.replace else min(wanted, len(reachable)),
+            replace=self.replace,
+            p=sizes / sizes.sum(),  # p_k
+        )
+        return Cohort.of(context.population.names(drawn))
+
+    def refine(self, reports: Sequence[Report]) -> Cohort:
+        """End the round: there is one iteration."""
+        return Cohort()
+
+    def state(self) -> State:
+        """Remember nothing."""
+        return {}
+
+    def restore(self, state: State) -> None:
+        """Take up nothing."""

@@ -1,0 +1,228 @@
+r"""HiCS-FL: cluster clients by how their labels look and favour the balanced clusters.
+
+References
+----------
+Chen and Vikalo, "Heterogeneity-Guided Client Sampling: Towards Fast and Efficient Non-IID
+Federated Learning", NeurIPS 2024.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from terrafl.errors import ConfigurationError, require
+from terrafl.selection.hics_clusters import (
+    direction,
+    distances,
+    entropy,
+    row_means,
+    softmax,
+    ward_clusters,
+)
+from terrafl.selection.memory import ClientMemory
+from terrafl.selection.protocol import Averaging, Cohort, Context, Json, State
+from terrafl.selection.report import Need, Report
+
+__all__ = ["HiCSFL"]
+
+Positions = NDArray[np.intp]
+
+
+@dataclass(slots=True, kw_only=True)
+class HiCSFL:
+    r"""Draw a cluster by its mean label entropy, then a client of it by size; average plainly.
+
+    After a warm-up in which everybody trains once, the clients heard of are clustered by
+    Ward's method on the rows of their distance matrix. Each of the $K$ places goes to cluster
+    $m$ with probability $\pi_m \propto \exp(\gamma_t \bar H_m)$, where
+    $\gamma_t = \gamma_0 (1 - t / R)$ and $\bar H_m$ is the mean estimated entropy of its
+    members, and in it to client $k$ with probability proportional to $p_k$, without
+    replacement. A client's update is refreshed whenever it takes part.
+
+    Parameters
+    ----------
+    temperature
+        Temperature of the entropy estimate, $Temp$.
+    entropy_weight
+        Weight of the difference in entropy beside the angle, $\lambda$.
+    gamma
+        Preference for balanced clusters in the first round, $\gamma_0$.
+    num_clusters
+        Clusters, $M$; left out, $M = K$.
+    compat
+        ``paper``, or ``released`` for what the authors' program does instead.
+    max_population
+        Largest population accepted. Memory grows with its square and time with its cube:
+        a fifth of a second per round for 1,000 clients, minutes for 10,000.
+
+    Notes
+    -----
+    The warm-up draws uniformly among the clients not yet heard of. A client out of reach, or
+    whose report was refused, is therefore visited again. Places that the warm-up leaves over in
+    its last round are drawn from clusters. From round $\lceil N / K \rceil$ on at most half of
+    a cohort goes to clients still unheard of, so that those who never answer cannot hold up
+    the training. Only reports whose update has the length that most reports of the first
+    round had are learnt; others are ignored. A cluster without a client left to draw is
+    passed over.
+
+    ``released`` follows the program where it differs without failing: the entropy is that of
+    the row means of the weight update, the angle is between weight and bias updates laid end
+    to end, clients inside a cluster are equally likely, and the warm-up lasts
+    $\lfloor N / K \rfloor$ rounds in the order of ids, after which clients still unheard of are
+    never drawn. Not followed: the freezing of updates after the warm-up, which looks at the
+    partition's Dirichlet parameters, unknown to any server; the switch to clustered sampling
+    by the variance of the entropies, whose direction is inverted against the paper and differs
+    between versions; and the failures for more clusters than places, for large updates and for
+    cosines rounded above 1.
+    """
+
+    name: ClassVar[str] = "hics"
+    draws_with_replacement: ClassVar[bool] = False
+    averaging: ClassVar[Averaging] = "plain"
+
+    temperature: float = 0.0025
+    entropy_weight: float = 10.0
+    gamma: float = 4.0
+    num_clusters: int | None = None
+    compat: Literal["paper", "released"] = "paper"
+    max_population: int = 10_000
+    _memory: ClientMemory = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        require(self.temperature > 0, "temperature", self.temperature, "greater than 0")
+        require(self.entropy_weight >= 0, "entropy_weight", self.entropy_weight, "0 or more")
+        require(self.gamma >= 0, "gamma", self.gamma, "0 or more")
+        clusters = self.num_clusters
+        must = "an integer of at least 1, or left out"
+        require(clusters is None or clusters >= 1, "num_clusters", clusters, must)
+        require(self.compat in ("paper", "released"), "compat", self.compat, "paper or released")
+        self._memory = ClientMemory({"entropy": np.nan}, vectors=("direction",))
+
+    @property
+    def needs(self) -> frozenset[Need]:
+        """The final layer's bias update, and under ``released`` its weight update."""
+        if self.compat == "released":
+            return frozenset({"weight_update", "bias_update"})
+        return frozenset({"bias_update"})
+
+    def draw(self, context: Context) -> Cohort:
+        """Draw clients not yet heard of while the warm-up lasts, and others from clusters."""
+        self._check_population(context)
+        self._memory.align(context.population)
+        reachable = context.eligible()
+        heard = self._memory.known()
+        known, unheard = reachable[heard[reachable]], reachable[~heard[reachable]]
+        wanted = min(context.clients_per_round, len(reachable))
+        visits = self._num_visits(context, wanted, len(known), len(unheard))
+        visited = self._visit(context, unheard, visits)
+        guided, why = self._guide(context, known, wanted - visits)
+        names = context.population.names
+        why |= {"visited": sorted(names(visited))}
+        return Cohort.of(names(np.concatenate([visited, guided])), {"event": "drawn", **why})
+
+    def _check_population(self, context: Context) -> None:
+        if len(context.population) > self.max_population:
+            raise ConfigurationError(
+                f"hics must be given at most max_population = {self.max_population} clients, as "
+                f"its cost grows with the cube of their number; got {len(context.population)}: "
+                "raise max_population or choose another selector."
+            )
+
+    def _num_visits(self, context: Context, wanted: int, known: int, unheard: int) -> int:
+        """Return how many places go to clients not yet heard of."""
+        population, per_round = len(context.population), context.clients_per_round
+        if self.compat == "paper":
+            scheduled, later = -(-population // per_round), wanted // 2
+        else:
+            scheduled, later = max(1, population // per_round), 0
+        most = wanted if context.round < scheduled else later
+        return max(min(most, unheard), wanted - known)
+
+    def _visit(self, context: Context, unheard: Positions, count: int) -> Positions:
+        if self.compat == "released":
+            return unheard[:count]
+        return context.generator.choice(unheard, size=count, replace=False)
+
+    def _guide(
+        self, context: Context, clients: Positions, count: int
+    ) -> tuple[Positions, dict[str, Json]]:
+        """Draw clients by cluster; return them, and the clusters as the journal shows them."""
+        if count == 0:
+            return clients[:0], {}
+        labels, means = self._clusters(context)
+        gamma = self.gamma * max(0.0, 1 - context.round / context.num_rounds)  # gamma_t
+        sizes = context.population.sizes if self.compat == "paper" else np.ones(len(labels))
+        left, drawn = clients, []
+        for _ in range(count):
+            present = np.unique(labels[left])
+            cluster = context.generator.choice(present, p=softmax(gamma * means[present]))  # pi_m
+            members = left[labels[left] == cluster]
+            chances = sizes[members] / sizes[members].sum()  # p_k inside the cluster
+            drawn.append(int(context.generator.choice(members, p=chances)))
+            left = left[left != drawn[-1]]
+        present = np.unique(labels[clients])
+        chances = np.zeros(len(means))
+        chances[present] = softmax(gamma * means[present])
+        names = context.population.names
+        clusters: list[Json] = [
+            {
+                "clients": int((labels == m).sum()),
+                "mean_entropy": float(means[m]),
+                "probability": float(chances[m]),
+                "drawn": sorted(names([k for k in drawn if labels[k] == m])),
+            }
+            for m in range(len(means))
+        ]
+        return np.array(drawn, dtype=np.intp), {"gamma": gamma, "clusters": clusters}
+
+    def _clusters(self, context: Context) -> tuple[Positions, NDArray[np.float64]]:
+        """Return each client's cluster, -1 if not heard of, and each cluster's mean entropy."""
+        known = np.flatnonzero(self._memory.known())
+        entropies = self._memory["entropy"][known]
+        rows = distances(self._memory["direction"][known], entropies, self.entropy_weight)
+        found = ward_clusters(rows, self.num_clusters or context.clients_per_round)
+        labels = np.full(len(context.population), -1, dtype=np.intp)
+        labels[known] = found
+        return labels, np.bincount(found, weights=entropies) / np.bincount(found)
+
+    def refine(self, reports: Sequence[Report]) -> Cohort:
+        """Learn the updates of the clients that reported; end the round."""
+        signals = {report.client_id: self._signals(report) for report in reports}
+        length = self._memory["direction"].shape[1] or _most_common(
+            [len(angle) for _, angle in signals.values()]
+        )
+        fitting = {k: signal for k, signal in signals.items() if len(signal[1]) == length}
+        if fitting:
+            entropies = [entropy(classes, self.temperature) for classes, _ in fitting.values()]
+            directions = [direction(angle) for _, angle in fitting.values()]
+            learnt = {"entropy": np.array(entropies), "direction": np.array(directions)}
+            self._memory.remember(list(fitting), learnt)
+        return Cohort()
+
+    def _signals(self, report: Report) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return what the entropy, and what the angle, is computed from."""
+        bias = np.ravel(np.asarray(report.bias_update, dtype=np.float64))
+        if self.compat == "paper":
+            return bias, bias
+        weight = np.atleast_1d(np.asarray(report.weight_update, dtype=np.float64))
+        return row_means(weight), np.concatenate([weight.ravel(), bias])
+
+    def state(self) -> State:
+        """Return the entropy and direction of each client heard of."""
+        return self._memory.state()
+
+    def restore(self, state: State) -> None:
+        """Take up the entropies and directions."""
+        self._memory.restore(state)
+
+
+def _most_common(lengths: Sequence[int]) -> int:
+    """Return the most frequent length, the smallest of equally frequent ones; 0 if none."""
+    counts = Counter(lengths)
+    return min(counts, key=lambda length: (-counts[length], length), default=0)

@@ -1,0 +1,251 @@
+r"""Oort: prefer clients whose data still teaches the model and who are quick about it.
+
+With rounds counted from 1, the utility of client $i$ in round $R$ is
+
+.. math::
+    \left( \min\left(|B_i| \sqrt{\tfrac{1}{|B_i|} \sum_{b \in B_i} loss(b)^2},\ clip\right)
+    + \sqrt{\frac{0.1 \ln R}{L_i}} \right) \times \left(\frac{T}{t_i}\right)^{\alpha [t_i > T]}
+
+where $B_i$ is its training set, $L_i$ the round it last took part in, $t_i$ its duration and
+$T$ the preferred one.
+
+References
+----------
+Lai et al., "Oort: Efficient Federated Learning via Guided Participant Selection", OSDI 2021.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from terrafl.errors import require
+from terrafl.selection.memory import ClientMemory, array_in
+from terrafl.selection.oort_draw import Standing, draw_by_weight, fastest, pick
+from terrafl.selection.oort_pacer import Durations, Pacer, durations_s
+from terrafl.selection.oort_presets import PRESETS, OortRules, Preset
+from terrafl.selection.oort_utility import (
+    below_cap,
+    clip,
+    exploration_share,
+    rescale,
+    straggler_factor,
+    temporal_uncertainty,
+)
+from terrafl.selection.protocol import Averaging, Cohort, Context, Json, State
+from terrafl.selection.report import Need, Report
+
+__all__ = ["Oort"]
+
+Floats = NDArray[np.float64]
+Positions = NDArray[np.intp]
+
+
+@dataclass(slots=True, kw_only=True)
+class Oort:
+    r"""Exploit the clients of the highest utility and explore clients not yet tried.
+
+    Of the $K$ places, $\lfloor (1 - \varepsilon) K \rfloor$ go to explored clients: those
+    within the cut-off $c$ of the utility at that rank are admitted and drawn in proportion to
+    utility. The others go to unexplored clients, in proportion to their speed $1/t$. The
+    cohort is averaged by size.
+
+    Parameters
+    ----------
+    preset
+        The constants and formulas to start from: the paper's, or those of a published program.
+    durations
+        How long clients take: all alike, ``seeded``, ``measured`` or seconds by client id; see
+        :func:`terrafl.selection.oort_pacer.durations_s`.
+    speed_seed
+        Seed of the ``seeded`` durations.
+    exploration, exploration_decay, exploration_min, cut_off, clip_quantile, penalty
+        Override the preset; see :class:`terrafl.selection.oort_presets.OortRules`.
+    max_participations
+        Override the preset's cap; ``"unlimited"`` lifts it.
+
+    Notes
+    -----
+    Where the paper is silent: $T$ starts at $\Delta$ and both are in units of the median
+    duration; the pacer compares at the end of each window of $W$ rounds; places that one of
+    the two groups cannot fill go to the other; a client takes part when its report is
+    accepted; and when the cap would leave too few clients for a cohort it is raised to its next
+    multiple, for everybody alike, so that it never starves a round.
+
+    The presets ``oort-repo``, ``fedscale`` and ``hics`` follow the published programs:
+    utilities are rescaled to about [0, 1] before the temporal term, the cut-off is taken one
+    rank later, unexplored clients are drawn by size among the largest, places left over are
+    filled uniformly, and $T$ is a percentile. ``hics`` also draws its first 25 rounds by size,
+    measures the mean loss and restarts its clock after them; its decay is that of CIFAR-10
+    (Mini-ImageNet: ``exploration_decay=0.95``). Overcommitted clients are drawn, and the $K$
+    quickest kept, before anyone trains. Not followed is how the programs estimate the loss (a
+    moving average over the first epoch, or the last batch alone) and the even average of
+    ``oort-repo``.
+    """
+
+    name: ClassVar[str] = "oort"
+    draws_with_replacement: ClassVar[bool] = False
+    averaging: ClassVar[Averaging] = "size"
+
+    preset: Preset = "paper"
+    durations: Durations = "equal"
+    speed_seed: int = 0
+    exploration: float | None = None
+    exploration_decay: float | None = None
+    exploration_min: float | None = None
+    cut_off: float | None = None
+    clip_quantile: float | None = None
+    penalty: float | None = None
+    max_participations: int | Literal["unlimited"] | None = None
+    _rules: OortRules = field(init=False, repr=False, compare=False)
+    _memory: ClientMemory = field(init=False, repr=False, compare=False)
+    _pacer: Pacer = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        require(self.preset in PRESETS, "preset", self.preset, f"one of {', '.join(PRESETS)}")
+        _check_durations(self.durations)
+        self._rules = self._overridden(PRESETS[self.preset])
+        self._memory = ClientMemory(
+            {"utility": 0.0, "last_round": 0.0, "participations": 0.0}
+            | ({"duration_s": np.nan} if self.durations == "measured" else {})
+        )
+        self._pacer = Pacer(self._rules.preference)
+
+    def _overridden(self, preset: OortRules) -> OortRules:
+        cap = self.max_participations
+        if cap is None:
+            cap = preset.max_participations
+        return replace(
+            preset,
+            exploration=_first(self.exploration, preset.exploration),
+            exploration_decay=_first(self.exploration_decay, preset.exploration_decay),
+            exploration_min=_first(self.exploration_min, preset.exploration_min),
+            cut_off=_first(self.cut_off, preset.cut_off),
+            clip_quantile=_first(self.clip_quantile, preset.clip_quantile),
+            penalty=_first(self.penalty, preset.penalty),
+            max_participations=None if cap == "unlimited" else cap,
+        )
+
+    @property
+    def needs(self) -> frozenset[Need]:
+        """The loss that measures utility, and durations if they are to be measured."""
+        needs: set[Need] = {self._rules.loss}
+        return frozenset(needs | {"duration_s"} if self.durations == "measured" else needs)
+
+    def draw(self, context: Context) -> Cohort:
+        """Draw the cohort: exploited clients and explored ones."""
+        rules, population = self._rules, context.population
+        self._memory.align(population)
+        self._pacer.begin(context.round, rules)
+        if context.round < rules.warm_up_rounds:
+            return self._warm_up(context)
+        measured = self._memory["duration_s"] if self.durations == "measured" else np.empty(0)
+        durations = durations_s(self.durations, population, self.speed_seed, measured)
+        preferred_s = self._pacer.preferred_s(durations, rules)  # T
+        wanted = int(context.clients_per_round * rules.overcommit)
+        standing = self._standing(context, wanted, durations, preferred_s)
+        exploration = exploration_share(context.round + 1, rules)
+        if len(standing.unexplored) == 0:
+            exploration = 0.0
+        picks = pick(context.generator, standing, wanted, exploration, rules)
+        picks = fastest(context.generator, picks, durations, context.clients_per_round)
+        why: dict[str, Json] = {
+            "event": "drawn",
+            "exploration": exploration,
+            "preferred_duration_s": preferred_s if np.isfinite(preferred_s) else None,
+            "exploited": sorted(population.names(picks.exploited)),
+            "explored": sorted(population.names(picks.explored)),
+            "filled": sorted(population.names(picks.filled)),
+        }
+        drawn = np.concatenate([picks.exploited, picks.explored, picks.filled])
+        return Cohort.of(population.names(drawn), why)
+
+    def _warm_up(self, context: Context) -> Cohort:
+        reachable = context.eligible()
+        if self._rules.warm_up == "uniform" or len(reachable) == 0:
+            drawn = context.draw_uniformly()
+        else:
+            weights = context.population.sizes[reachable].astype(np.float64)
+            count = min(context.clients_per_round, len(reachable))
+            drawn = draw_by_weight(context.generator, reachable, weights, count)
+        return Cohort.of(context.population.names(drawn), {"event": "drawn", "phase": "warm-up"})
+
+    def _standing(
+        self, context: Context, wanted: int, durations: Floats, preferred_s: float
+    ) -> Standing:
+        """Return what the clients that may be drawn are worth."""
+        rules, sizes = self._rules, context.population.sizes
+        clients = context.eligible()
+        large = sizes[clients] >= rules.min_examples
+        if large.sum() >= wanted:
+            clients = clients[large]
+        participations = self._memory["participations"]
+        clients = clients[below_cap(participations[clients], wanted, rules)]
+        tried = participations[clients] > 0
+        explored, unexplored = clients[tried], clients[~tried]
+        factors = straggler_factor(durations, preferred_s, rules.penalty)
+        if rules.formula == "paper":
+            appeals = 1.0 / durations[unexplored]
+        else:
+            appeals = sizes[unexplored] * factors[unexplored]
+        utilities = self._utilities(context.round + 1, explored, sizes[unexplored])
+        return Standing(explored, utilities * factors[explored], unexplored, appeals)
+
+    def _utilities(self, now: int, explored: Positions, other_sizes: NDArray[np.int64]) -> Floats:
+        """Return the utility of explored clients, before the straggler's factor."""
+        rules, utilities = self._rules, self._memory["utility"][explored]
+        if len(explored) == 0:
+            return utilities
+        if rules.formula == "paper":
+            statistical = np.minimum(utilities, clip(utilities, rules.clip_quantile))
+        else:
+            rewards = np.concatenate([utilities, other_sizes])
+            statistical = rescale(utilities, rewards, rules.clip_quantile)
+        clock = now - rules.warm_up_rounds if rules.restart_clock else now
+        last_rounds = self._memory["last_round"][explored]
+        total = statistical + temporal_uncertainty(clock, last_rounds)
+        return np.abs(total) if rules.absolute_utility else total
+
+    def refine(self, reports: Sequence[Report]) -> Cohort:
+        """Learn utilities and durations; end the round: there is one iteration."""
+        ids = [report.client_id for report in reports]
+        sizes = np.array([report.num_examples for report in reports], dtype=np.float64)
+        losses = np.array([getattr(r, self._rules.loss) for r in reports], dtype=np.float64)
+        utilities = sizes * np.sqrt(losses)  # |B| sqrt(mean of squared losses)
+        learnt = {
+            "utility": utilities,
+            "last_round": np.array([report.round + 1 for report in reports], dtype=np.float64),
+            "participations": self._memory.recall("participations", ids) + 1,
+        }
+        if self.durations == "measured":
+            learnt["duration_s"] = np.array([r.duration_s for r in reports], dtype=np.float64)
+        self._memory.remember(ids, learnt)
+        self._pacer.current += float(utilities.sum())
+        return Cohort()
+
+    def state(self) -> State:
+        """Return what was learnt of each client, and the pacer."""
+        return {"pacer": self._pacer.state(), **self._memory.state()}
+
+    def restore(self, state: State) -> None:
+        """Take up what was learnt."""
+        self._pacer = Pacer.restored(array_in(state, "pacer"))
+        self._memory.restore(state)
+
+
+def _first(override: float | None, preset: float) -> float:
+    return preset if override is None else override
+
+
+def _check_durations(durations: Durations) -> None:
+    if isinstance(durations, Mapping):
+        for client, seconds in durations.items():
+            must = "a finite number of seconds above 0"
+            require(0 < seconds < np.inf, f"durations[{client!r}]", seconds, must)
+    else:
+        must = "equal, seeded, measured, or seconds by client id"
+        require(durations in ("equal", "seeded", "measured"), "durations", durations, must)

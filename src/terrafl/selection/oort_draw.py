@@ -1,0 +1,119 @@
+"""How Oort fills a cohort once it knows what its clients are worth."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from terrafl.selection.oort_presets import OortRules
+
+__all__ = ["Picks", "Standing", "admit", "draw_by_weight", "fastest", "pick"]
+
+Floats = NDArray[np.float64]
+Positions = NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Standing:
+    """The clients that may be drawn, as Oort sees them at the start of a round.
+
+    Parameters
+    ----------
+    explored, utilities
+        Clients that have taken part, and their utilities.
+    unexplored, appeals
+        Clients that have not, and their weights in the draw.
+    """
+
+    explored: Positions
+    utilities: Floats
+    unexplored: Positions
+    appeals: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Picks:
+    """A cohort by the reason each client is in it; ``filled`` took places left over."""
+
+    exploited: Positions
+    explored: Positions
+    filled: Positions
+
+
+def pick(
+    generator: np.random.Generator,
+    standing: Standing,
+    wanted: int,
+    exploration: float,
+    rules: OortRules,
+) -> Picks:
+    r"""Fill ``wanted`` places, $\lfloor (1 - \varepsilon) \cdot wanted \rfloor$ by utility.
+
+    Places that the other group cannot fill go to exploitation under the ``paper`` formula and
+    are filled uniformly under the ``released`` one.
+    """
+    known, unknown = standing.explored, standing.unexplored
+    wanted = min(wanted, len(known) + len(unknown))
+    # The small term keeps a product such as 10 * (1 - 0.9) from falling short of its integer.
+    places = min(int((1 - exploration) * wanted + 1e-9), len(known))
+    new_places = min(wanted - places, len(unknown))
+    if rules.formula == "paper":
+        places = wanted - new_places
+    admitted = admit(standing.utilities, places, rules)
+    exploited = draw_by_weight(generator, known[admitted], standing.utilities[admitted], places)
+    tried = _considered(standing.appeals, new_places, rules)
+    explored = draw_by_weight(generator, unknown[tried], standing.appeals[tried], new_places)
+    others = np.setdiff1d(known, exploited)
+    left = wanted - places - new_places
+    filled = generator.choice(others, size=left, replace=False) if left else others[:0]
+    return Picks(exploited, explored, filled)
+
+
+def admit(utilities: Floats, places: int, rules: OortRules) -> Positions:
+    r"""Return the positions of the clients that compete for the places, best first.
+
+    Admitted is whoever reaches the share $c$ of the utility at rank ``places`` (``paper``) or
+    at the rank after it (``released``); at least enough are admitted to fill the places.
+    """
+    order = np.argsort(-utilities, kind="stable")
+    if places == 0:
+        return order[:0]
+    rank = places - 1 if rules.formula == "paper" else min(places, len(order) - 1)
+    threshold = rules.cut_off * utilities[order[rank]]
+    enough = max(int((utilities >= threshold).sum()), rules.min_admitted * places)
+    return order[:enough]
+
+
+def _considered(appeals: Floats, places: int, rules: OortRules) -> Positions:
+    """Return the positions of the unexplored clients that may be drawn."""
+    if rules.formula == "paper":
+        return np.arange(len(appeals))
+    return np.argsort(-appeals, kind="stable")[: int(rules.sample_window * places)]
+
+
+def draw_by_weight(
+    generator: np.random.Generator, clients: Positions, weights: Floats, count: int
+) -> Positions:
+    """Draw distinct clients one after another, each in proportion to its weight.
+
+    A weight of zero counts as next to nothing, so that any number of places can be filled.
+    """
+    if count == 0:
+        return clients[:0]
+    top = float(weights.max())
+    weights = np.maximum(weights / top, 1e-12) if top > 0 else np.ones(len(clients))
+    return generator.choice(clients, size=count, replace=False, p=weights / weights.sum())
+
+
+def fastest(generator: np.random.Generator, picks: Picks, durations: Floats, count: int) -> Picks:
+    """Keep the quickest clients of an overcommitted cohort; chance decides between equals."""
+    drawn = np.concatenate([picks.exploited, picks.explored, picks.filled])
+    if len(drawn) <= count:
+        return picks
+    shuffled = generator.permutation(drawn)
+    kept = shuffled[np.argsort(durations[shuffled], kind="stable")[:count]]
+    return Picks(
+        *(part[np.isin(part, kept)] for part in (picks.exploited, picks.explored, picks.filled))
+    )

@@ -1,0 +1,110 @@
+"""What Oort knows of time: how long clients take, and how long it prefers them to take."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from terrafl.errors import require
+from terrafl.seeds import stream
+from terrafl.selection.oort_presets import OortRules
+from terrafl.selection.protocol import Population
+
+__all__ = ["Durations", "Pacer", "durations_s"]
+
+Durations = Literal["equal", "seeded", "measured"] | Mapping[str, float]
+Floats = NDArray[np.float64]
+
+# A client cannot be infinitely fast: speeds are inverses of durations.
+_SHORTEST_S = 1e-4
+
+
+def durations_s(
+    durations: Durations, population: Population, speed_seed: int, measured: Floats
+) -> Floats:
+    """Return the seconds that each client of the population is expected to take.
+
+    Parameters
+    ----------
+    durations
+        ``equal``: one second each. ``seeded``: log-normal with median 1 and sigma 1, drawn in
+        the order of ids. ``measured``: as measured. A mapping names every client's seconds.
+    population
+        Everybody.
+    speed_seed
+        Seed of the ``seeded`` durations.
+    measured
+        Last measured seconds of each client, NaN where there are none; such a client is taken
+        to need the median of the others.
+    """
+    if durations == "equal":
+        return np.ones(len(population))
+    if durations == "seeded":
+        return stream(speed_seed, "speed").lognormal(0.0, 1.0, size=len(population))
+    if durations == "measured":
+        missing = np.isnan(measured)
+        typical = 1.0 if missing.all() else float(np.median(measured[~missing]))
+        return np.maximum(np.where(missing, typical, measured), _SHORTEST_S)
+    unnamed = [client for client in population.ids.tolist() if client not in durations]
+    require(not unnamed, "durations", unnamed[:3], "given for every client, these too")
+    return np.array([durations[client] for client in population.ids.tolist()], dtype=np.float64)
+
+
+@dataclass(slots=True)
+class Pacer:
+    r"""Relax the preferred duration when slower clients are worth more than speed.
+
+    At the end of every window of $W$ rounds the utility gathered in it is compared with that
+    of the window before. ``paper``: if it fell, $T$ grows by $\Delta$. ``released``: if it
+    changed by at most a tenth, $T$ grows by $\Delta$; if by five times or more, it shrinks.
+
+    Parameters
+    ----------
+    preference
+        The preferred duration, in the unit of the rules.
+    previous, current
+        Utility gathered in the last whole window, NaN before there is one, and in this one.
+    """
+
+    preference: float
+    previous: float = float("nan")
+    current: float = 0.0
+
+    def begin(self, rounds_done: int, rules: OortRules) -> None:
+        """Close the window if it is complete."""
+        if rounds_done == 0 or rounds_done % rules.pacer_window != 0:
+            return
+        self.preference += rules.pacer_delta * self._direction(rules)
+        if rules.formula == "released":
+            self.preference = min(max(self.preference, rules.pacer_delta), 100.0)
+        self.previous, self.current = self.current, 0.0
+
+    def _direction(self, rules: OortRules) -> int:
+        if rules.formula == "paper":
+            return 1 if self.previous > self.current else 0
+        change = abs(self.current - self.previous)  # NaN compares as false: no step
+        if change <= 0.1 * self.previous:
+            return 1
+        return -1 if change >= 5 * self.previous else 0
+
+    def preferred_s(self, durations: Floats, rules: OortRules) -> float:
+        """Return the preferred duration $T$: median durations, or a percentile of them."""
+        if rules.formula == "paper":
+            return self.preference * float(np.median(durations))
+        if self.preference >= 100:
+            return float("inf")
+        rank = int(len(durations) * self.preference / 100)
+        return float(np.partition(durations, rank)[rank])
+
+    def state(self) -> Floats:
+        """Return what must survive a restart."""
+        return np.array([self.preference, self.previous, self.current])
+
+    @classmethod
+    def restored(cls, state: NDArray[np.generic]) -> Pacer:
+        """Return the pacer whose state this was."""
+        return cls(*state.astype(np.float64).tolist())

@@ -1,0 +1,145 @@
+"""The constants of Oort, and how the paper and three published programs set them.
+
+The programs share formulas that differ from the paper's (``formula="released"``) and differ
+from each other in constants; :mod:`terrafl.selection.oort` says what each formula is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Literal
+
+from terrafl.errors import require
+
+__all__ = ["PRESETS", "OortRules", "Preset"]
+
+Preset = Literal["paper", "oort-repo", "fedscale", "hics"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OortRules:
+    r"""Everything that Oort lets one set; the defaults are the paper's.
+
+    Parameters
+    ----------
+    formula
+        ``paper``, or ``released`` for what the published programs compute instead.
+    loss
+        The report's field that measures the loss: the mean of squared losses, or the mean loss.
+    exploration, exploration_decay, exploration_min
+        Share of unexplored clients in a cohort, $\varepsilon$: at first, its factor per round,
+        and its floor.
+    cut_off
+        Share of the last admitted utility that still admits a client, $c$.
+    min_admitted
+        Clients admitted whatever the cut-off, as a multiple of the places they compete for.
+    clip_quantile
+        Quantile of the utilities above which they count as that quantile.
+    absolute_utility
+        Whether a negative utility counts by its size; it counts as zero otherwise.
+    penalty
+        Exponent of the straggler's factor, $\alpha$.
+    preference, pacer_delta
+        Preferred duration at first, and the pacer's step, $\Delta$: in median durations
+        (``paper``) or percentiles of the durations (``released``).
+    pacer_window
+        Rounds that the pacer sums up before it compares, $W$.
+    max_participations
+        Participations after which a client is excluded; ``None`` excludes nobody.
+    max_excluded_fraction
+        Largest share of the reachable clients that may be excluded so.
+    sample_window
+        Unexplored clients considered, as a multiple of the places (``released``).
+    overcommit
+        Clients drawn, as a multiple of $K$; the $K$ fastest of them train.
+    warm_up_rounds, warm_up
+        Rounds drawn at random first, and whether uniformly or in proportion to size.
+    restart_clock
+        Whether the round in the temporal term counts from the end of the warm-up.
+    min_examples
+        Clients with fewer examples are left out while enough others can be reached.
+    """
+
+    formula: Literal["paper", "released"] = "paper"
+    loss: Literal["squared_loss", "loss"] = "squared_loss"
+    exploration: float = 0.9
+    exploration_decay: float = 0.98
+    exploration_min: float = 0.2
+    cut_off: float = 0.95
+    min_admitted: int = 1
+    clip_quantile: float = 0.95
+    absolute_utility: bool = False
+    penalty: float = 2.0
+    preference: float = 1.0
+    pacer_delta: float = 1.0
+    pacer_window: int = 20
+    max_participations: int | None = 10
+    max_excluded_fraction: float = 1.0
+    sample_window: float = 5.0
+    overcommit: float = 1.0
+    warm_up_rounds: int = 0
+    warm_up: Literal["uniform", "size"] = "uniform"
+    restart_clock: bool = False
+    min_examples: int = 1
+
+    def __post_init__(self) -> None:
+        for name in (
+            "exploration",
+            "exploration_decay",
+            "exploration_min",
+            "cut_off",
+            "clip_quantile",
+            "max_excluded_fraction",
+        ):
+            value = getattr(self, name)
+            require(0 <= value <= 1, name, value, "from 0 to 1")
+        require(0 <= self.penalty < math.inf, "penalty", self.penalty, "0 or more")
+        cap = self.max_participations
+        require(cap is None or cap >= 1, "max_participations", cap, "an integer of at least 1")
+
+
+_OORT_REPO = OortRules(
+    formula="released",
+    exploration_decay=0.95,
+    cut_off=0.7,
+    clip_quantile=0.98,
+    preference=10.0,
+    pacer_delta=5.0,
+    max_participations=None,
+    max_excluded_fraction=0.3,
+    overcommit=1.1,
+    warm_up_rounds=1,
+    min_examples=32,
+)
+
+PRESETS: Mapping[Preset, OortRules] = MappingProxyType(
+    {
+        "paper": OortRules(),
+        "oort-repo": _OORT_REPO,
+        "fedscale": replace(
+            _OORT_REPO,
+            exploration_decay=0.98,
+            exploration_min=0.3,
+            cut_off=0.05,
+            min_admitted=10,
+            clip_quantile=0.9,
+            absolute_utility=True,
+            preference=30.0,
+            overcommit=1.3,
+            min_examples=1,
+        ),
+        "hics": replace(
+            _OORT_REPO,
+            loss="loss",
+            exploration_decay=0.8,
+            overcommit=1.0,
+            warm_up_rounds=25,
+            warm_up="size",
+            restart_clock=True,
+            min_examples=1,
+        ),
+    }
+)

@@ -1,0 +1,210 @@
+"""What a client reports after training, and the one border that judges it.
+
+Reports come from other machines: nothing in one is believed before :func:`judge` has seen it.
+A bad report is refused by name with its reason; it never raises, is never repaired, and never
+spoils the others.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, fields
+from numbers import Integral, Real
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Need", "Refusal", "Report", "judge"]
+
+Need = Literal[
+    "update_norm",
+    "weight_norm",
+    "bias_norm",
+    "weight_update",
+    "bias_update",
+    "loss",
+    "squared_loss",
+    "duration_s",
+]
+"""What a selector may ask of a report, beyond the client's id and number of examples."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    r"""What one client says about one local training.
+
+    Updates are differences of the final layer's parameters, $\theta^k - \theta$; norms are
+    Euclidean. A field that the selector did not ask for is ``None``.
+
+    Parameters
+    ----------
+    client_id
+        The client, $k$.
+    round, iteration
+        The request that this report answers, both counted from 0.
+    num_examples
+        Size of the client's training set, $|D^k_{train}|$.
+    update_norm
+        Norm of the update of the final layer, weight and bias together, $|\Delta w^k|$.
+    weight_norm, bias_norm
+        Norm of the update of the final layer's weight alone, and of its bias alone.
+    weight_update, bias_update
+        The update of the final layer's weight (classes x features) and bias (classes).
+    loss
+        Mean training loss over the examples seen in local training.
+    squared_loss
+        Mean of the squared per-example training loss over the examples seen.
+    duration_s
+        Seconds that the client took.
+    """
+
+    client_id: str
+    round: int
+    iteration: int
+    num_examples: int
+    update_norm: float | None = None
+    weight_norm: float | None = None
+    bias_norm: float | None = None
+    weight_update: NDArray[np.floating] | None = None
+    bias_update: NDArray[np.floating] | None = None
+    loss: float | None = None
+    squared_loss: float | None = None
+    duration_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A report that was not accepted, and why."""
+
+    client_id: str
+    reason: str
+
+
+def judge(
+    reports: Iterable[Report],
+    *,
+    cohort: Collection[str],
+    round: int,
+    iteration: int,
+    needs: Collection[Need] = frozenset(),
+) -> tuple[tuple[Report, ...], tuple[Refusal, ...]]:
+    """Separate the reports that may be believed from those that may not.
+
+    Parameters
+    ----------
+    reports
+        What arrived, in any order.
+    cohort
+        The clients that were asked.
+    round, iteration
+        The request that is being answered.
+    needs
+        The fields that must be present.
+
+    Returns
+    -------
+    accepted, refused
+        Accepted reports in the order of client ids, refusals likewise: the result does not
+        depend on the order of arrival.
+
+    Notes
+    -----
+    A report that arrives twice, the same in every field, counts once and its copy is refused.
+    A client whose reports differ contradicts itself: all of them are refused.
+    """
+    asked = frozenset(cohort)
+    sound: dict[str, list[Report]] = {}
+    refused: list[Refusal] = []
+    for report in reports:
+        reason = _fault(report, asked, round, iteration, needs)
+        if reason:
+            refused.append(Refusal(str(report.client_id), reason))
+        else:
+            sound.setdefault(report.client_id, []).append(report)
+    accepted: list[Report] = []
+    for client_id, (first, *others) in sound.items():
+        if all(_same(first, other) for other in others):
+            accepted.append(first)
+            refused += [Refusal(client_id, "repeated: this client has reported already")] * len(
+                others
+            )
+        else:
+            reason = f"repeated: {len(others) + 1} reports of this client contradict each other"
+            refused += [Refusal(client_id, reason)] * (len(others) + 1)
+    accepted.sort(key=lambda report: report.client_id)
+    refused.sort(key=lambda refusal: (refusal.client_id, refusal.reason))
+    return tuple(accepted), tuple(refused)
+
+
+_ARRAYS = ("weight_update", "bias_update")
+
+# Sums over a cohort of millions stay exact in 64 bits.
+_MOST_EXAMPLES = 2**40
+
+
+def _fault(
+    report: Report, asked: frozenset[str], round: int, iteration: int, needs: Collection[Need]
+) -> str:
+    """Return what is wrong with a report, or nothing."""
+    if not isinstance(report.client_id, str) or report.client_id not in asked:
+        return "unknown client: it was not asked to train"
+    for name, expected in (("round", round), ("iteration", iteration)):
+        if not _is_integer(getattr(report, name), expected, expected):
+            return f"wrong {name}: must be {expected}, got {_shown(getattr(report, name))}"
+    if not _is_integer(report.num_examples, 1, _MOST_EXAMPLES):
+        return (
+            "num_examples must be an integer of at least 1 and at most 2^40, "
+            f"got {_shown(report.num_examples)}"
+        )
+    faults = (_field_fault(name, getattr(report, name), name in needs) for name in get_args(Need))
+    return next(filter(None, faults), "")
+
+
+def _field_fault(name: str, value: object, needed: bool) -> str:
+    if value is None:
+        return f"{name} is missing" if needed else ""
+    if name in _ARRAYS:
+        return "" if _is_finite_array(value) else f"{name} must be an array of finite numbers"
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return f"{name} must be a number, got {_shown(value)}"
+    if not _is_magnitude(value):
+        return f"{name} must be finite and not negative, got {_shown(value)}"
+    return ""
+
+
+def _is_integer(value: object, least: int, most: int) -> bool:
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        return False
+    return least <= int(value) <= most
+
+
+def _is_magnitude(value: Real) -> bool:
+    try:
+        return 0 <= float(value) < math.inf
+    except OverflowError:  # an integer beyond the largest float
+        return False
+
+
+def _shown(value: object) -> str:
+    """Return a short text for anything that a client may send."""
+    try:
+        text = str(value) if isinstance(value, Real) else repr(value)
+    except ValueError:  # Python refuses to print integers of thousands of digits
+        return "an integer of thousands of digits"
+    return text if len(text) <= 60 else f"{text[:60]}..."
+
+
+def _is_finite_array(value: object) -> bool:
+    return (
+        isinstance(value, np.ndarray)
+        and value.size > 0
+        and value.dtype.kind == "f"
+        and value.dtype.itemsize <= 8  # an extended float may be infinite as a double
+        and bool(np.isfinite(value).all())
+    )
+
+
+def _same(one: Report, other: Report) -> bool:
+    return all(np.array_equal(getattr(one, f.name), getattr(other, f.name)) for f in fields(one))

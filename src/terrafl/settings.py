@@ -1,0 +1,137 @@
+"""Settings objects as plain data, and back.
+
+Selectors, algorithms, models and partitioners are dataclasses: their constructor arguments are
+their settings. Here is the one way such an object becomes what a TOML file, a command line or
+another process can hold, ``{"name": "terraform", "eta": 4}``, and is built from it again, with
+an error that names the key and suggests the right one.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import importlib
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from terrafl.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
+
+__all__ = ["build", "named", "suggest", "to_plain", "to_plain_named"]
+
+Built = TypeVar("Built")
+Plain = dict[str, Any]  # Any: what TOML and JSON can hold
+
+
+def to_plain(settings: object) -> Plain:
+    """Return the constructor arguments of a dataclass as TOML values; ``None`` is left out."""
+    fields = [f for f in dataclasses.fields(settings) if f.init]  # type: ignore[arg-type]  # any dataclass
+    pairs = ((f.name, _value(getattr(settings, f.name))) for f in fields)
+    return {name: value for name, value in pairs if value is not None}
+
+
+def to_plain_named(settings: object) -> Plain:
+    """Return a catalogued object's settings together with its name.
+
+    A class that is in no catalogue is named by where it can be imported from.
+    """
+    cls = type(settings)
+    name = getattr(cls, "name", None)
+    known = isinstance(name, str) and cls.__module__.startswith("terrafl.")
+    return {"name": name if known else f"{cls.__module__}:{cls.__qualname__}"} | to_plain(settings)
+
+
+def _value(value: object) -> object:
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return to_plain(value)
+    if isinstance(value, Mapping):
+        return {str(key): _value(item) for key, item in value.items()}
+    if isinstance(value, tuple | list):
+        return [_value(item) for item in value]
+    if isinstance(value, Fraction):
+        return str(value)
+    return value
+
+
+def named(catalogue: Mapping[str, type[Built]], plain: Mapping[str, object], where: str) -> Built:
+    """Build a catalogued object from its name and settings.
+
+    Examples
+    --------
+    >>> from terrafl.algorithms import ALGORITHMS
+    >>> named(ALGORITHMS, {"name": "fedprox", "mu": 0.5}, "algorithm")
+    FedProx(mu=0.5)
+    >>> named(ALGORITHMS, {"name": "fedprocks"}, "algorithm")
+    Traceback (most recent call last):
+    ...
+    terrafl.errors.ConfigurationError: algorithm.name must be one of fedavg, fedprox; \
+got 'fedprocks': did you mean 'fedprox'?
+    """
+    rest = dict(plain)
+    name = rest.pop("name", None)
+    if isinstance(name, str) and ":" in name:
+        imported: type[Built] = _imported(name, where)
+        return build(imported, rest, where)
+    if not isinstance(name, str) or name not in catalogue:
+        hint = suggest(str(name), catalogue)
+        raise ConfigurationError(
+            f"{where}.name must be one of {', '.join(catalogue)}; got {name!r}{hint}"
+        )
+    return build(catalogue[name], rest, where)
+
+
+def _imported(path: str, where: str) -> type[Any]:  # Any: the user's own class
+    module, _, attribute = path.partition(":")
+    try:
+        found = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise ConfigurationError(
+            f"{where}.name must be a known name or an importable module:Class; "
+            f"got {path!r}, and {error}."
+        ) from error
+    if not isinstance(found, type):
+        raise ConfigurationError(f"{where}.name must name a class; {path!r} is not one.")
+    return found
+
+
+def build(cls: type[Built], plain: Mapping[str, object], where: str) -> Built:
+    """Build a dataclass from plain values, every value checked against its annotation."""
+    from pydantic import TypeAdapter, ValidationError
+
+    known = [f.name for f in dataclasses.fields(cls) if f.init]  # type: ignore[arg-type]  # any dataclass
+    for key in plain:
+        if key not in known:
+            raise ConfigurationError(
+                f"{where} has no key {key!r}{suggest(key, known)} Known keys: {', '.join(known)}."
+            )
+    adapter = TypeAdapter(cls) if known else None
+    try:
+        return adapter.validate_python(dict(plain)) if adapter else cls()
+    except ValidationError as error:
+        raise ConfigurationError(_sentence(error, where)) from error
+
+
+def _sentence(error: ValidationError, where: str) -> str:
+    first = error.errors()[0]
+    reason = first.get("ctx", {}).get("error")
+    if isinstance(reason, ConfigurationError):  # raised by the object's own checks
+        return f"{where}.{reason}"
+    place = ".".join([where, *(str(part) for part in first["loc"] if not _is_type_name(part))])
+    return f"{place}: {first['msg'][0].lower()}{first['msg'][1:]}; got {first['input']!r}."
+
+
+def _is_type_name(part: int | str) -> bool:
+    # For a union pydantic adds the name of the member it tried.
+    return isinstance(part, str) and (not part.isidentifier() or part in _TYPE_NAMES)
+
+
+_TYPE_NAMES = frozenset({"int", "float", "str", "bool", "fraction", "literal", "tuple"})
+
+
+def suggest(word: str, known: Iterable[str]) -> str:
+    """Return ``: did you mean 'x'?``, or a full stop when nothing is near."""
+    near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)
+    return f": did you mean {near[0]!r}?" if near else "."

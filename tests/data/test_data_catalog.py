@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from terrafl.data import available, check, describe, fetch, load
+from terrafl.errors import ConfigurationError, DataError
+
+IMAGES = "train-images-idx3-ubyte.gz"
+
+
+def test_the_data_sets_are_listed_with_what_they_hold():
+    rows = {row.name: row for row in describe()}
+
+    assert tuple(rows) == available() == ("digits", "fmnist")
+    assert (rows["digits"].num_train, rows["digits"].num_test) == (1437, 360)
+    assert rows["digits"].present
+
+
+def test_a_data_set_is_present_when_all_its_files_are(tmp_path):
+    (tmp_path / IMAGES).write_bytes(b"one of four")
+
+    rows = {row.name: row for row in describe(tmp_path)}
+
+    assert not rows["fmnist"].present
+
+
+@pytest.mark.parametrize("use", [check, fetch, lambda name: load(name, generator=None)])
+def test_an_unknown_name_gets_a_suggestion(use):
+    message = "dataset must be one of digits, fmnist; got 'fminst': did you mean 'fmnist'?"
+
+    with pytest.raises(ConfigurationError) as raised:
+        use("fminst")
+
+    assert str(raised.value) == message
+
+
+def test_a_missing_file_is_named_with_the_places_and_the_remedy(tmp_path):
+    with pytest.raises(DataError) as raised:
+        load("fmnist", generator=np.random.default_rng(0), root=tmp_path)
+
+    message = str(raised.value)
+    for part in (
+        IMAGES,
+        str(tmp_path / "fashion-mnist"),
+        "terrafl data fetch fmnist",
+        "apt install dataset-fashion-mnist",
+    ):
+        assert part in message
+
+
+def test_a_damaged_file_is_named_with_the_remedy(tmp_path):
+    path = tmp_path / "fmnist" / IMAGES
+    path.parent.mkdir()
+    path.write_bytes(b"not gzip")
+
+    with pytest.raises(DataError) as raised:
+        load("fmnist", generator=np.random.default_rng(0), root=tmp_path)
+
+    assert str(path) in str(raised.value)
+    assert str(raised.value).endswith("`apt install dataset-fashion-mnist`.")
+
+
+def test_a_check_tells_missing_damaged_and_sound_files_apart(tmp_path):
+    (tmp_path / IMAGES).write_bytes(b"not gzip")
+
+    damaged, missing, *_ = check("fmnist", tmp_path)
+    (sound,) = check("digits", tmp_path)
+
+    assert (damaged.path, damaged.size, damaged.ok) == (tmp_path / IMAGES, 8, False)
+    assert "must be a whole gzip file" in damaged.problem
+    assert (missing.path, missing.size, missing.ok) == (None, None, False)
+    assert "which is missing" in missing.problem
+    assert (sound.ok, sound.problem) == (True, "")
+
+
+def test_fetching_what_comes_with_a_package_is_finding_it():
+    (path,) = fetch("digits")
+
+    assert path.name == "digits.csv.gz"
+    assert path.is_file()
+
+
+def test_importing_and_loading_digits_imports_no_heavy_library():
+    program = (
+        "import sys, numpy, terrafl.data as data\n"
+        "data.load('digits', generator=numpy.random.default_rng(0))\n"
+        "heavy = {'torch', 'sklearn', 'scipy', 'pydantic', 'ssl', 'urllib.request'}\n"
+        "print(sorted(heavy & set(sys.modules)))\n"
+    )
+
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+
+    assert (done.stdout, done.stderr) == ("[]\n", "")

@@ -1,0 +1,142 @@
+"""A small federation made of numbers, for every selector to talk to."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+from safetensors.numpy import load, save
+
+from terrafl.seeds import stream
+from terrafl.selection.protocol import Context, Population
+from terrafl.selection.report import Report, judge
+
+NUM_CLASSES, NUM_FEATURES = 5, 3
+
+
+def a_population(num_clients=40):
+    sizes = stream(1, "sizes").integers(5, 200, size=num_clients).tolist()
+    return Population.of({f"c{i:02d}": size for i, size in enumerate(sizes)})
+
+
+def a_context(
+    population, *, round=0, clients_per_round=5, num_rounds=30, seed=0, available=None, losses=None
+):
+    def made_up(clients, *, sample_size=None):
+        return np.array([stream(seed, "loss", round=round, client=c).random() for c in clients])
+
+    return Context(
+        round=round,
+        num_rounds=num_rounds,
+        clients_per_round=clients_per_round,
+        population=population,
+        generator=stream(seed, "selection", round=round),
+        losses=losses or made_up,
+        available=available,
+    )
+
+
+def a_report(client_id, *, round=0, iteration=0, **fields):
+    """Return a sound report with every field, made up from who reports and when."""
+    generator = stream(2, "report", round=round, iteration=iteration, client=client_id)
+    made_up = {
+        "num_examples": int(generator.integers(5, 200)),
+        "update_norm": generator.random(),
+        "weight_norm": generator.random(),
+        "bias_norm": generator.random(),
+        "weight_update": generator.normal(0, 0.01, (NUM_CLASSES, NUM_FEATURES)),
+        "bias_update": generator.normal(0, 0.01, NUM_CLASSES),
+        "loss": generator.random(),
+        "squared_loss": generator.random(),
+        "duration_s": generator.random(),
+    }
+    return Report(client_id=client_id, round=round, iteration=iteration, **made_up | fields)
+
+
+def travel(state):
+    """Send a selector's state through the file formats that a checkpoint uses."""
+    arrays = {name: value for name, value in state.items() if isinstance(value, np.ndarray)}
+    others = {name: value for name, value in state.items() if name not in arrays}
+    return json.loads(json.dumps(others, allow_nan=False)) | load(save(arrays))
+
+
+@dataclass
+class Talk:
+    """A conversation with a selector over several rounds, and what was said in it.
+
+    ``arrange`` puts the reports in their order of arrival; ``swap`` may replace the selector
+    between any two calls.
+    """
+
+    selector: object
+    population: Population = field(default_factory=a_population)
+    clients_per_round: int = 5
+    num_rounds: int = 30
+    seed: int = 0
+    available: object = None
+    report: object = a_report
+    arrange: object = list
+    swap: object = None
+    cohorts: list = field(default_factory=list)
+
+    def round(self, number):
+        mask = self.available(number, len(self.population)) if self.available else None
+        context = a_context(
+            self.population,
+            round=number,
+            clients_per_round=self.clients_per_round,
+            num_rounds=self.num_rounds,
+            seed=self.seed,
+            available=mask,
+        )
+        cohort, iteration = self.selector.draw(context), 0
+        self._heard(number, iteration, cohort)
+        while cohort.clients:
+            reports = [self.report(c, round=number, iteration=iteration) for c in cohort.clients]
+            accepted, _ = judge(
+                self.arrange(reports),
+                cohort=cohort.clients,
+                round=number,
+                iteration=iteration,
+                needs=self.selector.needs,
+            )
+            cohort, iteration = self.selector.refine(accepted), iteration + 1
+            self._heard(number, iteration, cohort)
+        return self.cohorts
+
+    def rounds(self, numbers=range(30)):
+        for number in numbers:
+            self.round(number)
+        return self.cohorts
+
+    def _heard(self, number, iteration, cohort):
+        self.cohorts.append((number, iteration, cohort))
+        if self.swap:
+            self.selector = self.swap(self.selector)
+
+
+@pytest.fixture(scope="session")
+def make_population():
+    return a_population
+
+
+@pytest.fixture(scope="session")
+def make_context():
+    return a_context
+
+
+@pytest.fixture(scope="session")
+def make_report():
+    return a_report
+
+
+@pytest.fixture(scope="session")
+def through_files():
+    return travel
+
+
+@pytest.fixture(scope="session")
+def talk():
+    return Talk
