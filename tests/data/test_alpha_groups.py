@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -48,7 +49,7 @@ def test_the_first_groups_take_one_client_more(digits_like):
 
     labels, rows = digits_like.train.y, partition.train
     starts = np.cumsum([0, 11, 11, 10, 10, 10])
-    slices = [rows.indices[rows.offsets[a] : rows.offsets[b]] for a, b in zip(starts, starts[1:])]
+    slices = [rows.indices[rows.offsets[a] : rows.offsets[b]] for a, b in pairwise(starts)]
     zeros = [int((labels[own] == 0).sum()) for own in slices]
     assert sum(zeros) == (labels == 0).sum()
     assert max(zeros) - min(zeros) <= 1
@@ -129,15 +130,18 @@ def test_many_classes_at_alpha_01_succeed_at_once(train, classes, clients, balan
 
 @settings(derandomize=True, deadline=None, max_examples=60)
 @given(
-    st.lists(st.integers(0, 4), min_size=30, max_size=90),
-    st.lists(st.integers(0, 4), max_size=40),
-    st.integers(1, 8),
-    st.lists(st.sampled_from([0.001, 0.3, 5.0]), min_size=1, max_size=3),
-    st.integers(0, 2**32),
+    labels=st.tuples(
+        st.lists(st.integers(0, 4), min_size=30, max_size=90),
+        st.lists(st.integers(0, 4), max_size=40),
+    ),
+    clients=st.integers(1, 8),
+    alphas=st.lists(st.sampled_from([0.001, 0.3, 5.0]), min_size=1, max_size=3),
+    seed=st.integers(0, 2**32),
 )
 def test_any_labels_are_dealt_out_completely(
-    of_labels, assert_dealt, train, test, clients, alphas, seed
+    of_labels, assert_dealt, *, labels, clients, alphas, seed
 ):
+    train, test = labels
     dataset = of_labels(train + [0] * 30, test)  # enough for every group to serve its clients
     alphas = tuple(alphas[:clients])
 
@@ -145,3 +149,11 @@ def test_any_labels_are_dealt_out_completely(
 
     assert_dealt(partition, dataset)
     assert partition.train.sizes().min() >= 1
+
+
+def test_the_remainders_of_classes_are_spread_over_groups(of_labels):
+    dataset = of_labels(np.arange(100), [])  # one example of each class: all remainder
+
+    partition = AlphaGroups(5, (1.0,) * 5).partition(dataset, np.random.default_rng(0))
+
+    assert partition.train.sizes().tolist() == [20] * 5

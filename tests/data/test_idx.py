@@ -34,10 +34,9 @@ def test_what_was_written_is_read(array):
 def test_any_bytes_are_an_array_or_a_data_error(content):
     try:
         decoded = decode_idx(content, "file")
-    except DataError as error:
-        assert str(error).startswith("file must ")
-    else:
-        assert encode(decoded) == content
+    except DataError:
+        return
+    assert encode(decoded) == content
 
 
 @settings(derandomize=True, max_examples=200)

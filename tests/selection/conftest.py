@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -21,11 +22,16 @@ def a_population(num_clients=40):
     return Population.of({f"c{i:02d}": size for i, size in enumerate(sizes)})
 
 
+@cache
+def a_loss(seed, round, client):
+    return stream(seed, "loss", round=round, client=client).random()
+
+
 def a_context(
     population, *, round=0, clients_per_round=5, num_rounds=30, seed=0, available=None, losses=None
 ):
     def made_up(clients, *, sample_size=None):
-        return np.array([stream(seed, "loss", round=round, client=c).random() for c in clients])
+        return np.array([a_loss(seed, round, client) for client in clients])
 
     return Context(
         round=round,
@@ -38,21 +44,24 @@ def a_context(
     )
 
 
+@cache
+def a_whole_report(client_id, round, iteration):
+    generator = stream(2, "report", round=round, iteration=iteration, client=client_id)
+    names = ("update_norm", "weight_norm", "bias_norm", "loss", "squared_loss", "duration_s")
+    return Report(
+        client_id=client_id,
+        round=round,
+        iteration=iteration,
+        num_examples=int(generator.integers(5, 200)),
+        weight_update=generator.normal(0, 0.01, (NUM_CLASSES, NUM_FEATURES)),
+        bias_update=generator.normal(0, 0.01, NUM_CLASSES),
+        **dict(zip(names, generator.random(len(names)).tolist(), strict=True)),
+    )
+
+
 def a_report(client_id, *, round=0, iteration=0, **fields):
     """Return a sound report with every field, made up from who reports and when."""
-    generator = stream(2, "report", round=round, iteration=iteration, client=client_id)
-    made_up = {
-        "num_examples": int(generator.integers(5, 200)),
-        "update_norm": generator.random(),
-        "weight_norm": generator.random(),
-        "bias_norm": generator.random(),
-        "weight_update": generator.normal(0, 0.01, (NUM_CLASSES, NUM_FEATURES)),
-        "bias_update": generator.normal(0, 0.01, NUM_CLASSES),
-        "loss": generator.random(),
-        "squared_loss": generator.random(),
-        "duration_s": generator.random(),
-    }
-    return Report(client_id=client_id, round=round, iteration=iteration, **made_up | fields)
+    return replace(a_whole_report(client_id, round, iteration), **fields)
 
 
 def travel(state):

@@ -27,9 +27,8 @@ def frequencies(selector, make_context, population, *, round, clients_per_round=
 
 def test_explored_clients_are_drawn_in_proportion_to_the_papers_utility(make_context, make_report):
     population = Population.of({"a": 1, "b": 1, "c": 1})
-    durations = {"a": 1.0, "b": 2.0, "c": 2.0}
+    durations = {"a": 1.0, "b": 1.0, "c": 1.5}  # the median, 1 second, is preferred
     selector = Oort(exploration=0.0, exploration_min=0.0, cut_off=0.0, durations=durations)
-    selector._pacer.preference = 0.75  # T = 0.75 medians = 1.5 seconds
     told = {"a": (0, 2, 0.09), "b": (2, 5, 0.16), "c": (4, 3, 0.25)}
     for client, (number, size, squared_loss) in told.items():
         report = make_report(client, round=number, num_examples=size, squared_loss=squared_loss)
@@ -41,8 +40,8 @@ def test_explored_clients_are_drawn_in_proportion_to_the_papers_utility(make_con
         number, size, squared_loss = told[client]
         statistical = size * math.sqrt(squared_loss)
         temporal = math.sqrt(0.1 * math.log(6) / (number + 1))
-        late = durations[client] > 1.5
-        return (statistical + temporal) * ((1.5 / durations[client]) ** 2 if late else 1.0)
+        late = durations[client] > 1.0
+        return (statistical + temporal) * ((1.0 / durations[client]) ** 2 if late else 1.0)
 
     total = sum(map(utility, "abc"))
     # 3,000 draws: the standard deviation is at most 0.0091.
@@ -130,6 +129,17 @@ def test_a_client_that_never_reported_is_still_unexplored(make_context):
     assert first.why["explored"] == second.why["explored"] == ["a", "b"]
 
 
+def test_a_client_that_joins_is_unexplored(make_context, make_report):
+    selector = Oort(exploration=1.0, exploration_min=1.0)
+    selector.refine([make_report(client) for client in "ac"])
+    grown = Population.of(dict.fromkeys("abc", 1))
+
+    cohort = selector.draw(make_context(grown, round=1, clients_per_round=2))
+
+    assert cohort.why["explored"] == ["b"]
+    assert len(cohort.why["exploited"]) == 1
+
+
 def test_measured_durations_slow_a_client_down(make_context, make_report):
     population = Population.of(dict.fromkeys("abc", 1))
     selector = Oort(durations="measured", exploration_min=0.0, exploration=0.0, cut_off=0.0)
@@ -138,7 +148,10 @@ def test_measured_durations_slow_a_client_down(make_context, make_report):
         [make_report(c, num_examples=9, squared_loss=1.0, duration_s=seconds[c]) for c in "abc"]
     )
 
-    drawn = {selector.draw(make_context(population, round=1, seed=s, clients_per_round=2)).clients for s in range(50)}
+    drawn = {
+        selector.draw(make_context(population, round=1, seed=s, clients_per_round=2)).clients
+        for s in range(50)
+    }
 
     assert drawn == {("a", "b")}
     assert selector.needs == {"squared_loss", "duration_s"}
@@ -163,7 +176,13 @@ def test_hics_draws_its_first_25_rounds_by_size(talk):
 
     phases = [cohort.why.get("phase") for cohort in cohorts]
     assert phases == ["warm-up"] * 25 + [None] * 5
-    sizes = dict(zip(conversation.population.ids.tolist(), conversation.population.sizes.tolist(), strict=True))
+    sizes = dict(
+        zip(
+            conversation.population.ids.tolist(),
+            conversation.population.sizes.tolist(),
+            strict=True,
+        )
+    )
     drawn = [sizes[client] for cohort in cohorts[:25] for client in cohort.clients]
     # Under a uniform draw the mean size would be 103.
     assert np.mean(drawn) > np.mean(list(sizes.values())) + 10
@@ -200,7 +219,12 @@ def test_an_overcommitted_cohort_is_no_larger_than_asked_for(make_context):
 
 @pytest.mark.parametrize(
     ("preset", "needs"),
-    [("paper", "squared_loss"), ("oort-repo", "squared_loss"), ("fedscale", "squared_loss"), ("hics", "loss")],
+    [
+        ("paper", "squared_loss"),
+        ("oort-repo", "squared_loss"),
+        ("fedscale", "squared_loss"),
+        ("hics", "loss"),
+    ],
 )
 def test_a_preset_needs_the_loss_that_it_measures(preset, needs):
     assert Oort(preset=preset).needs == {needs}
@@ -237,6 +261,5 @@ def test_a_client_costs_at_most_a_hundred_bytes(make_context, make_report):
     selector.draw(make_context(population))
     selector.refine([make_report(client) for client in population.ids.tolist()])
 
-    columns = [selector._memory[name] for name in selector._memory.defaults]
-    assert sum(column.nbytes for column in columns) <= 100 * len(population)
-    assert selector._memory._ids is population.ids
+    remembered = sum(array.nbytes for array in selector.state().values())
+    assert remembered <= 100 * len(population)

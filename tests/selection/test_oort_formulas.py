@@ -49,7 +49,10 @@ def test_only_stragglers_are_penalised():
 def test_the_clip_is_an_order_statistic(values, quantile):
     ordered = sorted(values.tolist())
 
-    assert clip(values, quantile) == ordered[min(math.floor(len(ordered) * quantile), len(ordered) - 1)]
+    assert (
+        clip(values, quantile)
+        == ordered[min(math.floor(len(ordered) * quantile), len(ordered) - 1)]
+    )
 
 
 @given(utilities, utilities)
@@ -123,7 +126,9 @@ def test_weighted_draws_follow_the_weights():
     assert counts[clients] / 4000 == pytest.approx([1 / 8, 2 / 8, 5 / 8], abs=5 * 0.0079)
 
 
-@pytest.mark.parametrize("weights", [[0.0, 0.0, 0.0], [0.0, 0.0, 1.0], [-1.0, -2.0, 0.0], [1e300, 1e-300, 0]])
+@pytest.mark.parametrize(
+    "weights", [[0.0, 0.0, 0.0], [0.0, 0.0, 1.0], [-1.0, -2.0, 0.0], [1e300, 1e-300, 0]]
+)
 def test_any_weights_can_fill_every_place(weights):
     drawn = draw_by_weight(stream(0, "test"), np.arange(3), np.array(weights), 3)
 
@@ -195,7 +200,11 @@ def test_the_cap_excludes_the_frequent_and_never_starves_a_round(counts, wanted)
 
     allowed = below_cap(participations, wanted, PAPER)
 
-    caps = (cap for cap in range(10, 100, 10) if sum(c <= cap for c in counts) >= min(wanted, len(counts)))
+    caps = (
+        cap
+        for cap in range(10, 100, 10)
+        if sum(c <= cap for c in counts) >= min(wanted, len(counts))
+    )
     cap = next(caps)
     assert allowed.tolist() == [count <= cap for count in counts]
 
@@ -297,7 +306,9 @@ def test_presets_hold_the_published_constants(preset):
     )
 
 
-@pytest.mark.parametrize(("preset", "threshold"), [("oort-repo", 10), ("fedscale", 30), ("hics", 10)])
+@pytest.mark.parametrize(
+    ("preset", "threshold"), [("oort-repo", 10), ("fedscale", 30), ("hics", 10)]
+)
 def test_released_presets_hold_the_published_percentiles_and_windows(preset, threshold):
     rules = PRESETS[preset]
 

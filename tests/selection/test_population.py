@@ -75,9 +75,7 @@ def test_a_uniform_draw_is_distinct_and_within_reach(make_population, make_conte
     assert available[drawn].all()
 
 
-def test_a_uniform_draw_does_not_depend_on_how_full_reach_is_written(
-    make_population, make_context
-):
+def test_a_uniform_draw_does_not_depend_on_how_full_reach_is_written(make_population, make_context):
     population = make_population(40)
     everybody = np.ones(40, dtype=np.bool_)
 

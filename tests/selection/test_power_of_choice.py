@@ -44,7 +44,7 @@ def test_the_highest_losses_win_and_equal_ones_go_by_id(make_context, losses, wa
 
 def test_only_the_candidates_are_asked_and_only_they_are_taken(make_population, make_context):
     population = make_population(40)
-    asked = Asked({client: 1.0 for client in population.ids.tolist()})
+    asked = Asked(dict.fromkeys(population.ids.tolist(), 1.0))
 
     cohort = PowerOfChoice(candidates=8).draw(make_context(population, losses=asked))
 
@@ -142,9 +142,7 @@ def test_nobody_is_asked_when_nobody_is_within_reach(make_population, make_conte
     asked = Asked({})
     nobody = np.zeros(4, dtype=np.bool_)
 
-    cohort = PowerOfChoice().draw(
-        make_context(make_population(4), available=nobody, losses=asked)
-    )
+    cohort = PowerOfChoice().draw(make_context(make_population(4), available=nobody, losses=asked))
 
     assert len(cohort) == 0
     assert asked.questions == []
@@ -157,8 +155,14 @@ def test_fewer_candidates_than_places_are_refused(make_population, make_context)
 
 @pytest.mark.parametrize(
     "setting",
-    [{"candidates": 0}, {"candidates": "many"}, {"candidates": True}, {"candidates": 2.5}]
-    + [{"variant": "pow"}, {"sample_size": 0}],
+    [
+        {"candidates": 0},
+        {"candidates": "many"},
+        {"candidates": True},
+        {"candidates": 2.5},
+        {"variant": "pow"},
+        {"sample_size": 0},
+    ],
 )
 def test_a_setting_that_cannot_be_meant_is_refused_by_name(setting):
     with pytest.raises(ConfigurationError, match=next(iter(setting))):

@@ -89,7 +89,8 @@ def test_a_malformed_report_is_refused_by_name_and_spares_the_others(sound, case
 
 
 @pytest.mark.parametrize(
-    "value", [0, 0.0, 7, np.float32(0.5), np.float16(2), np.int64(3), Fraction(1, 3), 1e308, 10**300]
+    "value",
+    [0, 0.0, 7, np.float32(0.5), np.float16(2), np.int64(3), Fraction(1, 3), 1e308, 10**300],
 )
 def test_any_finite_real_number_is_a_magnitude(sound, value):
     accepted, _ = judged([replace(sound[0], update_norm=value)])

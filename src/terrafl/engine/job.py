@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -15,7 +15,7 @@ from terrafl.engine.training import LocalTraining
 from terrafl.models import MODELS, Model
 from terrafl.settings import build, named, to_plain, to_plain_named
 
-__all__ = ["Arrays", "Job", "TrainTask", "Trained", "arrays_of"]
+__all__ = ["Arrays", "Job", "TrainTask", "Trained", "arrays_of", "client_sizes"]
 
 Arrays = Mapping[str, NDArray[np.generic]]
 
@@ -95,6 +95,12 @@ def arrays_of(data: FederatedData) -> Arrays:
         "train_indices": partition.train.indices,
         "train_offsets": partition.train.offsets,
     }
+
+
+def client_sizes(arrays: Arrays, tasks: Sequence[TrainTask]) -> list[int]:
+    """Return how many examples each task's client has."""
+    offsets = arrays["train_offsets"]
+    return [int(offsets[task.client + 1] - offsets[task.client]) for task in tasks]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Self
 
 from terrafl.algorithms import Algorithm
 from terrafl.engine.state import RunState
@@ -30,8 +32,7 @@ class Record:
 
     folder: RunFolder
     checkpoint_every_s: float = 1.0
-    _journal: Journal = field(init=False)
-    _timings: Journal = field(init=False)
+    _files: list[Journal] = field(default_factory=list, init=False)
     _number: int = field(default=0, init=False)
     _last: float = field(default=0.0, init=False)
 
@@ -41,21 +42,23 @@ class Record:
         """Return the state to go on from: the newest checkpoint's, or a fresh one."""
         checkpoint = load_newest(self.folder.checkpoints)
         timings = self.folder.timings
-        self._timings = Journal(timings, keep=timings.stat().st_size if timings.exists() else 0)
+        covered = checkpoint.values["journal_bytes"] if checkpoint else 0
+        self._files = [
+            Journal(self.folder.journal, keep=covered),
+            Journal(timings, keep=timings.stat().st_size if timings.exists() else 0),
+        ]
         if checkpoint is None:
-            self._journal = Journal(self.folder.journal)
             return fresh()
-        self._journal = Journal(self.folder.journal, keep=checkpoint.values["journal_bytes"])
         self._number = checkpoint.values["number"]
         return RunState.from_checkpoint(checkpoint, selector, algorithm)
 
     def note(self, event: Mapping[str, object]) -> None:
         """Add an event to the journal."""
-        self._journal.append(event)
+        self._files[0].append(event)
 
     def time(self, event: Mapping[str, object]) -> None:
         """Add an entry to what may differ between equal runs."""
-        self._timings.append(event)
+        self._files[1].append(event)
 
     def checkpoint(self, state: RunState, selector: Selector, algorithm: Algorithm) -> None:
         """Save the state, unless the last checkpoint is recent enough."""
@@ -64,12 +67,19 @@ class Record:
             return
         self._number += 1
         checkpoint = state.to_checkpoint(
-            selector, algorithm, number=self._number, journal_bytes=self._journal.sync()
+            selector, algorithm, number=self._number, journal_bytes=self._files[0].sync()
         )
         save(self.folder.checkpoints, self._number, checkpoint)
         self._last = now
 
-    def close(self) -> None:
-        """Close the files."""
-        self._journal.close()
-        self._timings.close()
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        for file in self._files:
+            file.close()

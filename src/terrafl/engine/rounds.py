@@ -230,7 +230,8 @@ class Rounds:
             size, rows = int(self.population.sizes[position]), None
             if sample_size is not None and sample_size < size:
                 draw = stream(self.plan.seed, "loss", round=self.state.round, client=client)
-                rows, size = draw.choice(size, size=sample_size, replace=False), sample_size
+                rows = draw.choice(size, size=sample_size, replace=False).tolist()
+                size = sample_size
             tasks.append((int(position), rows))
             costs.samples_queried += size
         costs.loss_queries += len(clients)

@@ -3,29 +3,32 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
+from torch.nn.modules.dropout import _DropoutNd
 
+from terrafl.algorithms import Algorithm
+from terrafl.engine.batched import GROUP_SIZE, BatchedTrainer, is_batchable
 from terrafl.engine.job import Arrays, Job, Trained, TrainTask
 from terrafl.engine.training import LocalTraining
+from terrafl.engine.workers import EVALUATION_BATCH
 from terrafl.models.flat import FlatNetwork
 from terrafl.seeds import stream, torch_stream
 
-__all__ = ["EVALUATION_BATCH", "Trainer"]
-
-EVALUATION_BATCH = 500
+__all__ = ["Trainer"]
 
 
 class Trainer:
     """Everything a client does, for any client of a run.
 
-    Results depend on the job, the arrays and the task alone: not on the process, nor on what
-    was trained before.
+    Results depend on the job, the arrays and the tasks of the group alone: not on the process,
+    nor on what was trained before.
 
     Parameters
     ----------
@@ -41,10 +44,10 @@ class Trainer:
         self._network = FlatNetwork.build(
             job.model, job.input_shape, job.num_classes, seed=job.seed
         )
-        self._has_dropout = any(
-            isinstance(m, torch.nn.modules.dropout._DropoutNd)
-            for m in self._network.module.modules()
-        )
+        modules = self._network.module.modules()
+        self._has_dropout = any(isinstance(module, _DropoutNd) for module in modules)
+        batchable = is_batchable(job, self._network.module)
+        self._batched = BatchedTrainer(job, self._network.layout) if batchable else None
         shape = (1, -1, *(1,) * (len(job.input_shape) - 1))
         self._scale = torch.tensor(job.scale).view(shape)
         self._offset = torch.tensor(job.offset).view(shape)
@@ -54,77 +57,100 @@ class Trainer:
         """The network; right after construction it holds the run's initial model."""
         return self._network
 
-    def train(self, received: NDArray[np.float32], task: TrainTask) -> Trained:
-        """Train one client from the received model."""
+    @property
+    def group_size(self) -> int:
+        """How many clients are trained together."""
+        return GROUP_SIZE if self._batched else 1
+
+    def train(self, received: NDArray[np.float32], tasks: Sequence[TrainTask]) -> list[Trained]:
+        """Train a group of clients, each from the received model."""
+        if self._batched is None:
+            return [self._train_one(received, task) for task in tasks]
+        batches = [self._batches(task) for task in tasks]
+        order = sorted(range(len(tasks)), key=lambda i: -len(batches[i]))
+        results = self._batched.train(
+            received, [tasks[i] for i in order], [batches[i] for i in order], self._gather
+        )
+        return [results[order.index(i)] for i in range(len(tasks))]
+
+    def _train_one(self, received: NDArray[np.float32], task: TrainTask) -> Trained:
         started = time.perf_counter()
-        job, training = self._job, self._job.training
-        start = torch.from_numpy(received)
+        job, start = self._job, torch.from_numpy(received)
         self._network.load(start)
         self._network.module.train()
-        x, y = self._client_examples(task.client)
-        order = stream(
-            job.seed, "batches", round=task.round, iteration=task.iteration, client=task.client_id
-        )
-        batches = _batches(x, y, training, order)
-        if self._has_dropout:
-            with torch_stream(
-                job.seed,
-                "dropout",
-                round=task.round,
-                iteration=task.iteration,
-                client=task.client_id,
-            ):
-                steps, loss, squared = self._descend(start, batches, task.learning_rate)
-        else:
-            steps, loss, squared = self._descend(start, batches, task.learning_rate)
-        seen = len(y) * training.epochs
+        batches = self._batches(task)
+        with self._dropout_stream(task):
+            loss, squared = self._descend(start, batches, task.learning_rate)
+        seen = int((batches >= 0).sum())
         return Trained(
             vector=self._network.to_numpy(),
-            num_steps=steps,
+            num_steps=len(batches),
             loss=loss / seen if job.wants_loss else None,
             squared_loss=squared / seen if job.wants_squared_loss else None,
             duration_s=time.perf_counter() - started,
         )
 
+    def _dropout_stream(self, task: TrainTask) -> AbstractContextManager[None]:
+        if not self._has_dropout:
+            return nullcontext()
+        return torch_stream(
+            self._job.seed,
+            "dropout",
+            round=task.round,
+            iteration=task.iteration,
+            client=task.client_id,
+        )
+
+    def _batches(self, task: TrainTask) -> NDArray[np.int64]:
+        """Return the rows of every mini-batch, (steps, batch size), -1 where one is partial."""
+        own, training = self._rows_of(task.client), self._job.training
+        order = stream(
+            self._job.seed,
+            "batches",
+            round=task.round,
+            iteration=task.iteration,
+            client=task.client_id,
+        )
+        per_epoch = -(-len(own) // training.batch_size)
+        rows = np.full((training.epochs, per_epoch * training.batch_size), -1, dtype=np.int64)
+        for epoch in rows:
+            epoch[: len(own)] = own[order.permutation(len(own))]
+        return rows.reshape(-1, training.batch_size)
+
     def _descend(
-        self, start: Tensor, batches: Iterable[tuple[Tensor, Tensor]], learning_rate: float
-    ) -> tuple[int, float, float]:
-        """Take one step per mini-batch; return steps, summed loss and summed squared loss."""
-        algorithm, parameters = self._job.algorithm, self._network.parameters
-        module = self._network.module
-        optimizer = _optimizer(parameters, self._job.training, learning_rate)
+        self, start: Tensor, batches: NDArray[np.int64], learning_rate: float
+    ) -> tuple[float, float]:
+        """Take one step per mini-batch; return the summed loss and squared loss if wanted."""
+        job, module, parameters = self._job, self._network.module, self._network.parameters
+        optimizer = _optimizer(parameters, job.training, learning_rate)
         anchors = [start[e.place].view(e.shape) for e in self._network.layout.parameters]
-        steps, total, total_squared = 0, 0.0, 0.0
-        for x, y in batches:
+        total, total_squared = 0.0, 0.0
+        for rows in batches:
+            x, y = self._gather(rows[rows >= 0])
             optimizer.zero_grad(set_to_none=True)
             losses = functional.cross_entropy(module(x), y, reduction="none")
             losses.mean().backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
-            if algorithm.corrects_gradients:
-                with torch.no_grad():
-                    for parameter, anchor in zip(parameters, anchors, strict=True):
-                        assert parameter.grad is not None
-                        parameter.grad = algorithm.correct_gradient(
-                            parameter.grad, parameter.detach(), anchor
-                        )
+            if job.algorithm.corrects_gradients:
+                _correct_gradients(job.algorithm, parameters, anchors)
             optimizer.step()
-            steps += 1
-            if self._job.wants_loss:
+            if job.wants_loss:
                 total += float(losses.detach().double().sum())
-            if self._job.wants_squared_loss:
+            if job.wants_squared_loss:
                 total_squared += float(losses.detach().double().square().sum())
-        return steps, total, total_squared
+        return total, total_squared
 
     def loss(
-        self, model: NDArray[np.float32], client: int, rows: NDArray[np.int64] | None = None
+        self, model: NDArray[np.float32], client: int, rows: Sequence[int] | None = None
     ) -> float:
         """Return the mean loss of a model on a client's training examples, or some of them."""
         self._network.load(torch.from_numpy(model))
-        x, y = self._client_examples(client, rows)
+        own = self._rows_of(client)
+        asked = own if rows is None else own[np.asarray(rows)]
         total = 0.0
-        for start in range(0, len(y), EVALUATION_BATCH):
-            stop = start + EVALUATION_BATCH
-            total += float(self._losses(x[start:stop], y[start:stop])[1].double().sum())
-        return total / len(y)
+        for start in range(0, len(asked), EVALUATION_BATCH):
+            x, y = self._gather(asked[start : start + EVALUATION_BATCH])
+            total += float(self._losses(x, y)[1].double().sum())
+        return total / len(asked)
 
     def evaluate(
         self, model: NDArray[np.float32], start: int, stop: int
@@ -142,30 +168,27 @@ class Trainer:
         scores: Tensor = self._network.module(x)
         return scores, functional.cross_entropy(scores, y, reduction="none")
 
-    def _client_examples(
-        self, client: int, rows: NDArray[np.int64] | None = None
-    ) -> tuple[Tensor, Tensor]:
+    def _rows_of(self, client: int) -> NDArray[np.int64]:
         first, last = self._arrays["train_offsets"][client : client + 2]
-        indices = self._arrays["train_indices"][first:last]
-        if rows is not None:
-            indices = indices[rows]
-        x = self._to_input(self._arrays["train_x"][indices])
-        return x, torch.from_numpy(self._arrays["train_y"][indices])
+        return np.asarray(self._arrays["train_indices"][first:last], dtype=np.int64)
+
+    def _gather(self, rows: NDArray[np.int64]) -> tuple[Tensor, Tensor]:
+        """Return training inputs and labels at these rows."""
+        x = self._to_input(self._arrays["train_x"][rows])
+        return x, torch.from_numpy(self._arrays["train_y"][rows])
 
     def _to_input(self, stored: NDArray[np.generic]) -> Tensor:
         x = torch.from_numpy(stored).to(torch.float32)
         return x.mul_(self._scale).add_(self._offset)
 
 
-def _batches(
-    x: Tensor, y: Tensor, training: LocalTraining, order: np.random.Generator
-) -> Iterable[tuple[Tensor, Tensor]]:
-    for _ in range(training.epochs):
-        shuffled = torch.from_numpy(order.permutation(len(y)))
-        epoch_x, epoch_y = x[shuffled], y[shuffled]
-        for start in range(0, len(y), training.batch_size):
-            stop = start + training.batch_size
-            yield epoch_x[start:stop], epoch_y[start:stop]
+@torch.no_grad()
+def _correct_gradients(
+    algorithm: Algorithm, parameters: Sequence[torch.nn.Parameter], anchors: Sequence[Tensor]
+) -> None:
+    for parameter, anchor in zip(parameters, anchors, strict=True):
+        assert parameter.grad is not None
+        parameter.grad = algorithm.correct_gradient(parameter.grad, parameter.detach(), anchor)
 
 
 def _optimizer(

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import asdict
 
 from safetensors.numpy import save as to_safetensors
 
 from terrafl.data import FederatedData, load
 from terrafl.engine.job import Job, arrays_of
+from terrafl.engine.pool import Pool
 from terrafl.engine.record import Record
 from terrafl.engine.rounds import Plan, Rounds
 from terrafl.engine.state import RunState
-from terrafl.engine.workers import InProcess
+from terrafl.engine.workers import Workers
 from terrafl.errors import ConfigurationError
 from terrafl.experiments.config import RunConfig
 from terrafl.experiments.provenance import versions
@@ -40,24 +42,26 @@ def train(
     folder: RunFolder, config: RunConfig, workers: int, on_round: OnRound, checkpoint_every_s: float
 ) -> Summary:
     """Train in a folder that is held and configured, to the end."""
-    data = federate(config)
     parts = RunConfig.from_plain(config.to_plain())  # a run learns; the caller's objects do not
     selector, algorithm = parts.selector, parts.algorithm
-    job = Job.of(
-        data.dataset,
-        model=config.model,
-        algorithm=algorithm,
-        training=config.training,
-        seed=config.seed,
-        needs=frozenset(selector.needs),
-    )
 
     def tell(state: RunState) -> None:
         accuracy = state.curve[-1].accuracy if state.curve else None
         on_round(state.round, config.rounds, accuracy)
 
-    with InProcess(job, arrays_of(data)) as crew:
-        record = Record(folder, checkpoint_every_s)
+    with ExitStack() as stack:
+        # Processes start first: they load torch while this one loads the data.
+        pool = stack.enter_context(Pool(workers)) if workers > 1 else None
+        data = federate(config)
+        job, arrays = _job(parts, data), arrays_of(data)
+        crew: Workers
+        if pool is not None:
+            crew = pool.open(job, arrays, most_clients=config.clients_per_round)
+        else:
+            from terrafl.engine.inprocess import InProcess  # the pool spares this process torch
+
+            crew = stack.enter_context(InProcess(job, arrays))
+        record = stack.enter_context(Record(folder, checkpoint_every_s))
         state = record.open(selector, algorithm, lambda: RunState(crew.initial_model))
         Rounds(
             plan=_plan(config),
@@ -69,12 +73,22 @@ def train(
             state=state,
             on_round=tell,
         ).run()
-        record.close()
         tensors = {name: part.copy() for name, part in crew.layout.tensors(state.model).items()}
     write_atomically(folder.model, to_safetensors(tensors))
     summary = _summary(config, state)
     write_atomically(folder.summary, summary.to_json())
     return summary
+
+
+def _job(config: RunConfig, data: FederatedData) -> Job:
+    return Job.of(
+        data.dataset,
+        model=config.model,
+        algorithm=config.algorithm,
+        training=config.training,
+        seed=config.seed,
+        needs=frozenset(config.selector.needs),
+    )
 
 
 def _plan(config: RunConfig) -> Plan:

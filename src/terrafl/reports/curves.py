@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -112,8 +113,10 @@ def _saved(figure: Figure, kind: str) -> bytes:
 def _figure(groups: Sequence[Group]) -> Figure:
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(10, 4.2 * len(groups)), layout="constrained")
-    parts = figure.subfigures(len(groups), 1, squeeze=False)
+    # The panels keep their size, however many methods the legend must name.
+    heights = [4.0 + 0.2 * math.ceil(len(g.methods) / _legend_columns(g)) for g in groups]
+    figure = Figure(figsize=(10, sum(heights)), layout="constrained")
+    parts = figure.subfigures(len(groups), 1, squeeze=False, height_ratios=heights)
     for part, group in zip(parts.flat, groups, strict=True):
         _fill(part, group)
     return figure
@@ -130,7 +133,7 @@ def _fill(part: SubFigure, group: Group) -> None:
     by_updates.set_title("Per client update, as a budget counts", loc="left", fontsize=10)
     _mark_budget(by_updates, group.budget)
     part.suptitle(_title(group), x=0.01, ha="left", fontsize=11, fontweight="bold")
-    _add_legend(part, lines, [method.name for method in group.methods])
+    _add_legend(part, lines, group)
 
 
 def _draw(axes: Axes, group: Group, against: Literal["round", "client_updates"]) -> list[Line2D]:
@@ -147,7 +150,7 @@ def _draw(axes: Axes, group: Group, against: Literal["round", "client_updates"])
             marker=MARKERS[style % len(MARKERS)],
             markersize=4.5,
             markevery=(0.015 * number, 0.12),  # staggered, so that close curves stay readable
-            linewidth=2.2 if method.selector == "terraform" else 1.5,
+            linewidth=2.2 if method.name == SELECTORS["terraform"] else 1.5,
         )
         lines.append(line)
         if band and band.sd.any():
@@ -194,11 +197,15 @@ def _title(group: Group) -> str:
     return f"{group.problem.name}, {algorithm_name(group.algorithm)}: {scatter}"
 
 
-def _add_legend(part: SubFigure, lines: list[Line2D], names: list[str]) -> None:
-    longest = max(len(name) for name in names)
-    columns = max(1, min(len(names), 130 // (longest + 8)))
+def _legend_columns(group: Group) -> int:
+    longest = max(len(method.name) for method in group.methods)
+    return max(1, min(len(group.methods), 130 // (longest + 8)))
+
+
+def _add_legend(part: SubFigure, lines: list[Line2D], group: Group) -> None:
+    columns = _legend_columns(group)
     # Filled column by column, but read row by row.
-    order = [i for column in range(columns) for i in range(column, len(names), columns)]
+    order = [i for column in range(columns) for i in range(column, len(lines), columns)]
     legend = part.legend(
         [lines[i] for i in order],
         [str(i) for i in order],
@@ -209,4 +216,4 @@ def _add_legend(part: SubFigure, lines: list[Line2D], names: list[str]) -> None:
     )
     # Set afterwards: a label that starts with an underscore would be left out.
     for text, i in zip(legend.get_texts(), order, strict=True):
-        text.set_text(names[i])
+        text.set_text(group.methods[i].name)

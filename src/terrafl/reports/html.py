@@ -6,6 +6,7 @@ import re
 from base64 import b64encode
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -108,8 +109,8 @@ def _slugs(titles: Iterable[str]) -> list[str]:
     slugs: list[str] = []
     for title in titles:
         plain = re.sub(r"[^a-z0-9]+", "-", title.lower())[:LONGEST_SLUG].strip("-") or "runs"
-        taken = sum(re.fullmatch(rf"{plain}(-\d+)?", slug) is not None for slug in slugs)
-        slugs.append(f"{plain}-{taken + 1}" if taken else plain)
+        candidates = chain([plain], (f"{plain}-{number}" for number in count(2)))
+        slugs.append(next(slug for slug in candidates if slug not in slugs))
     return slugs
 
 

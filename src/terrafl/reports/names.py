@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
@@ -34,10 +35,19 @@ def method_name(selector: str, variant: str = "") -> str:
     return _on_one_line(f"{name} ({variant})" if variant else name)
 
 
-def method_order(selector: str, variant: str = "") -> tuple[int, str, str]:
-    """Return the sort key of a method: the paper's order, others after, defaults first."""
+def method_order(selector: str, variant: str = "") -> tuple[int, str, list[str | int]]:
+    """Return the sort key of a method: the paper's order, others after, defaults first.
+
+    Examples
+    --------
+    >>> sorted(["eta=10", "", "eta=2"], key=lambda variant: method_order("terraform", variant))
+    ['', 'eta=2', 'eta=10']
+    """
     known = list(SELECTORS)
-    return (known.index(selector) if selector in known else len(known), selector, variant)
+    place = known.index(selector) if selector in known else len(known)
+    # Text and numbers alternate, so that like is compared with like.
+    parts = re.split(r"([0-9]+)", variant)
+    return (place, selector, [int(part) if i % 2 else part for i, part in enumerate(parts)])
 
 
 def algorithm_name(algorithm: str) -> str:

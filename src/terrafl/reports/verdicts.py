@@ -18,11 +18,10 @@ def verdict(group: Group) -> str:
     A difference is within noise when the 95 % interval of its mean over common seeds contains 0.
     """
     rounds = _span(run.summary.rounds for method in group.methods for run in method.runs)
-    first = _standing(f"After {rounds} rounds", group.methods, lambda method: method.last_round)
+    after = f"After {rounds} round{'' if rounds == '1' else 's'}"
+    first = _standing(after, group.methods, lambda method: method.last_round)
     if _counts_agree(group):
-        return (
-            f"{first} Every run made {group.budget:,} client updates, so the budget is equal too."
-        )
+        return f"{first} Every run made {group.budget:,} client updates: the budget was equal too."
     at_budget = f"At equal client updates (B = {group.budget:,})"
     return f"{first} {_standing(at_budget, group.methods, lambda method: method.equal_updates)}"
 

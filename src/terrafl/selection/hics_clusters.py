@@ -69,9 +69,10 @@ def ward_clusters(rows: Floats, num_clusters: int) -> NDArray[np.intp]:
     Rows are points in Euclidean space; at most ``num_clusters`` clusters are formed.
     """
     from scipy.cluster.hierarchy import fcluster, linkage
+    from scipy.spatial.distance import pdist
 
     if len(rows) == 1:
         return np.zeros(1, dtype=np.intp)
-    labels = fcluster(linkage(rows, "ward"), num_clusters, "maxclust")
+    labels = fcluster(linkage(pdist(rows), "ward"), num_clusters, "maxclust")
     _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
     return np.argsort(np.argsort(first))[inverse]

@@ -19,8 +19,8 @@ __all__ = ["Durations", "Pacer", "durations_s"]
 Durations = Literal["equal", "seeded", "measured"] | Mapping[str, float]
 Floats = NDArray[np.float64]
 
-# A client cannot be infinitely fast: speeds are inverses of durations.
-_SHORTEST_S = 1e-4
+# Clients say what they like; speeds are inverses of durations, and sums must stay finite.
+_SHORTEST_S, _LONGEST_S = 1e-4, 1e9
 
 
 def durations_s(
@@ -47,8 +47,9 @@ def durations_s(
         return stream(speed_seed, "speed").lognormal(0.0, 1.0, size=len(population))
     if durations == "measured":
         missing = np.isnan(measured)
-        typical = 1.0 if missing.all() else float(np.median(measured[~missing]))
-        return np.maximum(np.where(missing, typical, measured), _SHORTEST_S)
+        credible = np.clip(measured, _SHORTEST_S, _LONGEST_S)
+        typical = 1.0 if missing.all() else float(np.median(credible[~missing]))
+        return np.where(missing, typical, credible)
     unnamed = [client for client in population.ids.tolist() if client not in durations]
     require(not unnamed, "durations", unnamed[:3], "given for every client, these too")
     return np.array([durations[client] for client in population.ids.tolist()], dtype=np.float64)

@@ -54,7 +54,7 @@ def temporal_uncertainty(now: int, last_rounds: Floats) -> Floats:
 
 def straggler_factor(durations: Floats, preferred_s: float, penalty: float) -> Floats:
     r"""Return $(T / t)^\alpha$ where $t > T$, and 1 elsewhere."""
-    return np.minimum(1.0, preferred_s / durations) ** penalty
+    return (np.minimum(preferred_s, durations) / durations) ** penalty
 
 
 def exploration_share(now: int, rules: OortRules) -> float:

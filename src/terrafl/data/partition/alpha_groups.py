@@ -44,8 +44,9 @@ class AlphaGroups:
     Notes
     -----
     $N$ need not be a multiple of $G$: the first groups take one client more. The slices of a
-    class stay equal, up to one example where its size is not a multiple of $G$, and together
-    they hold all of it. ``Partition.redraws`` and ``Partition.repaired`` add up over groups.
+    class stay equal, up to one example where its size is not a multiple of $G$ (which groups
+    have one more turns from class to class), and together they hold all of it.
+    ``Partition.redraws`` and ``Partition.repaired`` add up over groups.
     """
 
     name: ClassVar[str] = "alpha-groups"
@@ -81,7 +82,8 @@ class AlphaGroups:
         """Return how many examples of each class (column) each group (row) gets."""
         groups = len(self.alphas)
         sizes = np.bincount(labels, minlength=num_classes)
-        cuts = np.arange(groups + 1)[:, np.newaxis] * sizes // groups
+        remainder_first = np.arange(num_classes) % groups  # another group for each class
+        cuts = (np.arange(groups + 1)[:, np.newaxis] * sizes + remainder_first) // groups
         return np.diff(cuts, axis=0)
 
     def _collect(self, labels: NDArray[np.int64], counts: list[NDArray[np.int64]]) -> Ragged:

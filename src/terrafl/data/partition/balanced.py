@@ -1,4 +1,22 @@
-"""Deal the classes of one alpha group to its clients, loosely balanced in size."""
+r"""Deal the classes of one alpha group to its clients, loosely balanced in size.
+
+Notes
+-----
+*When only masked clients have a share.* At small $\alpha$ one client has nearly all of a class,
+and if it is masked the other shares vanish in floating point: the code of the HiCS-FL authors
+then divides 0 by 0. Shares are kept as logarithms here, so renormalising is always exact: what
+is left is a Dirichlet draw over the unmasked clients, at small $\alpha$ one of them, uniformly
+chosen. Spreading the class evenly over all of them instead would contradict the one class per
+client that these scenarios have.
+
+*When redrawing is hopeless.* Ten classes at $\alpha = 0.001$ reach about ten clients, so a group
+of 50 never has enough for everybody. After :data:`MAX_REDRAWS` the draw that lacked the fewest
+examples is mended by :func:`~terrafl.data.partition.repair.repair`, training first; a client's
+missing test examples are then sought in the classes that it trains on.
+
+*Tiny data sets.* Where a fifth of the mean size is under 1, a client still gets 1 training
+example.
+"""
 
 from __future__ import annotations
 
@@ -64,22 +82,6 @@ def deal(
         Clients in the group, $m$.
     train_sizes, test_sizes
         The group's training and test examples per class; $m$ training examples or more in all.
-
-    Notes
-    -----
-    *When only masked clients have a share.* At small $\alpha$ one client has nearly all of a
-    class, and if it is masked the other shares vanish in floating point: the authors' code then
-    divides 0 by 0. Shares are kept as logarithms here, so renormalising is always exact: what
-    is left is a Dirichlet draw over the unmasked clients, at small $\alpha$ one of them,
-    uniformly chosen. Spreading the class evenly over all of them instead would contradict the
-    one class per client that these scenarios have.
-
-    *When redrawing is hopeless.* Ten classes at $\alpha = 0.001$ reach about ten clients, so a
-    group of 50 never satisfies rule 3. After :data:`MAX_REDRAWS` the draw that lacked the fewest
-    examples is mended by :func:`~terrafl.data.partition.repair.repair`, training first; a
-    client's missing test examples are then sought in the classes it trains on.
-
-    *Tiny data sets.* Where $0.2\, n / m$ is under 1, a client still gets 1 training example.
     """
     least_train = max(1, int(train_sizes.sum()) // (5 * clients))
     least_test = int(test_sizes.sum()) // (5 * clients)

@@ -26,6 +26,7 @@ from terrafl.data.partition.shares import (
     open_shares,
     require_alphas,
 )
+from terrafl.data.partition.tilt import tilt
 from terrafl.errors import require
 
 __all__ = ["LabelDirichlet"]
@@ -35,8 +36,8 @@ __all__ = ["LabelDirichlet"]
 class LabelDirichlet:
     r"""Draw for each client a label law $p_k \sim \mathrm{Dir}(\alpha \mathbf{1}_C)$ and fill it.
 
-    Client $k$ gets $n_k$ training examples whose labels are drawn from $p_k$, without
-    replacement. All training examples are dealt.
+    Client $k$ gets $n_k$ training examples, $n_k\, p_k(c)$ of class $c$, rounded at random.
+    Which ones is random too, and all training examples are dealt.
 
     Parameters
     ----------
@@ -53,11 +54,13 @@ class LabelDirichlet:
 
     Notes
     -----
-    What to do when a class runs out is left open by the paper. Here clients are served in
-    random order, and a class that is used up drops out of the laws of those still to come:
-    they draw from $p_k$ renormalised over the classes left. The last ones served are
-    therefore less skewed, or skewed otherwise, than their law; the more so the smaller
-    $\alpha$ is. :class:`~terrafl.data.partition.skew.Skew` measures what came out.
+    The paper draws examples until a class runs out, which leaves those served last with
+    whatever remains. Here the laws are first made to add up to the labels there are, see
+    :func:`~terrafl.data.partition.tilt.tilt`: with many clients and balanced classes that
+    changes them little. Rounding, and laws at small $\alpha$ that cannot be reconciled, may
+    still ask for more of a class than is left. Clients are served in random order, and a class
+    that is used up drops out of the laws of those still to come, which are renormalised over
+    the classes left. :class:`~terrafl.data.partition.skew.Skew` measures what came out.
 
     A client's test examples follow its training examples: of each class's test examples it
     gets the share that it has of the class's training examples.
@@ -104,6 +107,8 @@ class LabelDirichlet:
         alphas = self._alphas()
         alpha = np.repeat(np.array(alphas, dtype=np.float64), even(self.clients, len(alphas)))
         laws = log_dirichlet(generator, alpha[:, np.newaxis], (self.clients, len(stock)))
+        present = stock > 0
+        laws[:, present] = tilt(laws[:, present], sizes, stock[present])
         counts = np.zeros((self.clients, len(stock)), dtype=np.int64)
         left = stock.copy()
         for client in generator.permutation(self.clients):
@@ -124,10 +129,10 @@ def _take(
     law: NDArray[np.float64],
     stock: NDArray[np.int64],
 ) -> NDArray[np.int64]:
-    """Draw labels by a law, given as logarithms, out of a stock that holds enough."""
+    """Take labels by a law, given as logarithms, out of a stock that holds enough."""
     taken = np.zeros_like(stock)
     while wanted := size - int(taken.sum()):  # each pass but the last uses up a class
         left = stock - taken
-        drawn = generator.multinomial(wanted, open_shares(law, left > 0))
-        taken += np.minimum(drawn, left)
+        shares = open_shares(law, left > 0)
+        taken += np.minimum(apportion(wanted, shares, generator.random()), left)
     return taken

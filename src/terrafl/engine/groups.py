@@ -1,0 +1,22 @@
+"""Which clients are trained together, by a rule that knows nothing of workers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+__all__ = ["grouped"]
+
+
+def grouped(sizes: Sequence[int], group_size: int) -> list[list[int]]:
+    """Cut positions into groups of clients of similar size, largest first.
+
+    Whoever trains a group gets the same bytes, and groups in this order, each taken by the
+    first worker that is free, keep all workers busy to the end.
+
+    Examples
+    --------
+    >>> grouped([10, 30, 20, 40, 50], 2)
+    [[4, 3], [1, 2], [0]]
+    """
+    order = sorted(range(len(sizes)), key=lambda i: (-sizes[i], i))
+    return [order[i : i + group_size] for i in range(0, len(order), group_size)]

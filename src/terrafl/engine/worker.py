@@ -1,0 +1,89 @@
+"""A worker process of the pool: trains what its parent asks for, into shared memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from terrafl.engine.job import Job, TrainTask
+from terrafl.engine.memory import Place, SharedMemory
+from terrafl.engine.process import Message, serve
+from terrafl.engine.trainer import Trainer
+
+__all__ = ["Worker"]
+
+
+@dataclass(slots=True)
+class Worker:
+    """Answers the messages of :class:`terrafl.engine.pool.Pool`."""
+
+    memory: SharedMemory | None = None
+    trainer: Trainer | None = None
+    shared: dict[str, NDArray[np.generic]] | None = None
+
+    def __call__(self, message: Message, answer: Callable[[Message], None]) -> None:
+        """Do what the message asks."""
+        handler = getattr(self, f"_{message['do']}")
+        answer(handler(**{key: value for key, value in message.items() if key != "do"}))
+
+    def _prepare(self, memory: int, job: Message, data: dict[str, list[object]]) -> Message:
+        """Take up the job; tell what a model looks like."""
+        torch.set_num_threads(1)
+        self.memory = SharedMemory.attached(memory)
+        self.trainer = Trainer(Job.from_plain(job), self.memory.view(_places(data)))
+        layout = self.trainer.network.layout
+        return {
+            "parameters": [(entry.name, entry.shape) for entry in layout.parameters],
+            "buffers": [(entry.name, entry.shape) for entry in layout.buffers],
+            "final_layer": layout.final_layer,
+            "group_size": self.trainer.group_size,
+        }
+
+    def _attach(self, models: dict[str, list[object]], first: bool) -> Message:
+        """Map the memory for models; the first worker leaves the initial one there."""
+        assert self.memory is not None
+        assert self.trainer is not None
+        self.shared = self.memory.view(_places(models))
+        if first:
+            self.shared["received"][...] = self.trainer.network.to_numpy()
+        return {}
+
+    def _train(self, tasks: list[list[object]], slots: list[int]) -> Message:
+        trainer, shared = self._ready()
+        received = np.asarray(shared["received"], dtype=np.float32)
+        results = trainer.train(received, [TrainTask(*task) for task in tasks])  # type: ignore[arg-type]  # as sent
+        for slot, result in zip(slots, results, strict=True):
+            shared["slots"][slot] = result.vector
+        return {
+            "results": [(r.num_steps, r.loss, r.squared_loss, r.duration_s) for r in results],
+        }
+
+    def _loss(self, client: int, rows: list[int] | None) -> Message:
+        trainer, shared = self._ready()
+        received = np.asarray(shared["received"], dtype=np.float32)
+        return {"loss": trainer.loss(received, client, rows)}
+
+    def _evaluate(self, start: int, stop: int) -> Message:
+        trainer, shared = self._ready()
+        received = np.asarray(shared["received"], dtype=np.float32)
+        correct, losses = trainer.evaluate(received, start, stop)
+        shared["correct"][start:stop] = correct
+        shared["losses"][start:stop] = losses
+        return {}
+
+    def _ready(self) -> tuple[Trainer, dict[str, NDArray[np.generic]]]:
+        assert self.trainer is not None
+        assert self.shared is not None
+        return self.trainer, self.shared
+
+
+def _places(plain: dict[str, list[object]]) -> dict[str, Place]:
+    return {name: Place(o, d, tuple(s)) for name, (o, d, s) in plain.items()}  # type: ignore[arg-type]  # as sent
+
+
+if __name__ == "__main__":
+    serve(Worker())

@@ -1,0 +1,314 @@
+"""The split of Algorithm 1 against rational arithmetic, done the slow obvious way."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from terrafl.errors import ConfigurationError
+from terrafl.selection.split import Q1, Q3, range_ends, split
+
+RANGES = [
+    (Q1, Q3),
+    (Fraction(0), Fraction(1)),
+    (Fraction(0), Q3),
+    (Q1, Fraction(1)),
+    (Q3, Fraction(1)),
+]
+WEIGHTINGS = ["count", "mass"]
+
+
+def whole(norm):
+    """Return a float as an integer, in units of the smallest float: exact, and quick to add."""
+    return int(Fraction(norm) * 2**1074)
+
+
+def variance(norms, sizes):
+    """Return the variance of whole numbers, $(1/S) sum n (u - A/S)^2$, free of inner fractions."""
+    mass, moment = sum(sizes), sum(n * u for u, n in zip(norms, sizes, strict=True))
+    spread = sum(n * (mass * u - moment) ** 2 for u, n in zip(norms, sizes, strict=True))
+    return Fraction(spread, mass**3)
+
+
+def intra_split_variance(norms, sizes, tau, weighting):
+    shares = {
+        "count": (Fraction(tau, len(norms)), Fraction(len(norms) - tau, len(norms))),
+        "mass": (Fraction(sum(sizes[:tau]), sum(sizes)), Fraction(sum(sizes[tau:]), sum(sizes))),
+    }[weighting]
+    easy, hard = variance(norms[:tau], sizes[:tau]), variance(norms[tau:], sizes[tau:])
+    return shares[0] * easy + shares[1] * hard
+
+
+def position(sizes, fraction):
+    """Return the first position, counted from 1, at which the running sum reaches a fraction."""
+    return next(k for k in range(1, len(sizes) + 1) if sum(sizes[:k]) >= fraction * sum(sizes))
+
+
+def sorted_clients(norms, sizes):
+    order = sorted(range(len(norms)), key=lambda i: (norms[i], i))
+    return order, [whole(norms[i]) for i in order], [sizes[i] for i in order]
+
+
+def oracle(norms, sizes, search_range, weighting):
+    order, norms, sizes = sorted_clients(norms, sizes)
+    first, end = (position(sizes, fraction) for fraction in search_range)
+    if first >= end:
+        return order, first, end, min(first, len(norms) - 1), True
+    taus = range(first, end)
+    tau = min(taus, key=lambda t: (intra_split_variance(norms, sizes, t, weighting), t))
+    return order, first, end, tau, False
+
+
+def answer(norms, sizes, search_range=(Q1, Q3), weighting="count"):
+    cut = split(
+        np.array(norms, dtype=np.float64),
+        np.array(sizes, dtype=np.int64),
+        search_range=search_range,
+        weighting=weighting,
+    )
+    return cut.order.tolist(), cut.first, cut.end, cut.tau, cut.empty_range
+
+
+# Norms of one cohort that are hard to tell apart, or to bring under one scale.
+KINDS = {
+    "ordinary": lambda g, n: g.gamma(2.0, size=n),
+    "from 1e-12 to 1e12": lambda g, n: 10.0 ** g.uniform(-12, 12, size=n),
+    "nearly equal": lambda g, n: 1.0 + 1e-13 * g.integers(0, 50, size=n),
+    "last bits": lambda g, n: 1.0 + np.spacing(1.0) * g.integers(0, 8, size=n),
+    "many ties": lambda g, n: g.choice([0.0, 1.0, 1.5, 7.0], size=n),
+    "all zero": lambda g, n: np.zeros(n),
+    "subnormal": lambda g, n: 5e-324 * g.integers(0, 1000, size=n),
+    "huge": lambda g, n: 1e300 * g.uniform(0.1, 100.0, size=n),
+    "from nothing to huge": lambda g, n: g.choice([0.0, 5e-324, 1e-200, 1.0, 1e300], size=n),
+    "one far away": lambda g, n: np.append(g.uniform(1, 1 + 1e-9, size=n - 1), 1e12),
+}
+
+
+def a_cohort(kind, num_clients, seed):
+    generator = np.random.default_rng(seed)
+    sizes = generator.integers(1, 2000, size=num_clients).tolist()
+    return KINDS[kind](generator, num_clients).tolist(), sizes
+
+
+@st.composite
+def fractions(draw):
+    denominator = draw(st.integers(2, 40))
+    low = draw(st.integers(0, denominator - 1))
+    return Fraction(low, denominator), Fraction(
+        draw(st.integers(low + 1, denominator)), denominator
+    )
+
+
+magnitudes = st.floats(min_value=0, max_value=1e300, allow_nan=False, allow_infinity=False)
+small_cohorts = st.lists(st.tuples(magnitudes, st.integers(1, 10**6)), min_size=1, max_size=12)
+
+
+@pytest.mark.parametrize("weighting", WEIGHTINGS)
+@given(cohort=small_cohorts, search_range=st.sampled_from(RANGES) | fractions())
+@settings(derandomize=True, deadline=None, max_examples=150)
+def test_the_split_of_any_small_cohort_is_the_exact_one(weighting, cohort, search_range):
+    norms, sizes = (list(column) for column in zip(*cohort, strict=True))
+
+    assert answer(norms, sizes, search_range, weighting) == oracle(
+        norms, sizes, search_range, weighting
+    )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("search_range", RANGES, ids=str)
+@pytest.mark.parametrize("weighting", WEIGHTINGS)
+def test_the_split_of_a_hard_cohort_is_the_exact_one(kind, search_range, weighting):
+    norms, sizes = a_cohort(kind, 25, seed=7)
+
+    assert answer(norms, sizes, search_range, weighting) == oracle(
+        norms, sizes, search_range, weighting
+    )
+
+
+# Beyond 48 candidates floating point discards the positions that cannot win.
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("weighting", WEIGHTINGS)
+@pytest.mark.parametrize(("num_clients", "seed"), [(130, 1), (300, 2)])
+def test_the_split_of_a_large_cohort_is_the_exact_one(kind, weighting, num_clients, seed):
+    norms, sizes = a_cohort(kind, num_clients, seed)
+
+    assert answer(norms, sizes, weighting=weighting) == oracle(norms, sizes, (Q1, Q3), weighting)
+
+
+@pytest.mark.parametrize("weighting", WEIGHTINGS)
+@pytest.mark.parametrize("search_range", RANGES[1:], ids=str)
+def test_a_large_cohort_is_split_exactly_in_any_range(search_range, weighting):
+    norms, sizes = a_cohort("nearly equal", 200, seed=3)
+
+    assert answer(norms, sizes, search_range, weighting) == oracle(
+        norms, sizes, search_range, weighting
+    )
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("weighting", WEIGHTINGS)
+def test_of_two_equally_good_cuts_among_hundreds_the_first_is_taken(weighting, seed):
+    # A cohort that is its own mirror image, in three clusters: a cut after the first is exactly
+    # as good as one before the last, but no sum of floats finds them equal.
+    generator = np.random.default_rng(seed)
+    below = np.sort(generator.integers(2**49, 2**50, size=80))
+    middle = np.sort(generator.integers(2**51, 2**51 + 2**49, size=20))
+    half, sizes = [*below, *middle], generator.integers(1, 50, size=100)
+    norms = [*half, *(2**52 + 2**50 - np.array(half[::-1]))]  # whole numbers: mirrored exactly
+    mirrored = [*sizes, *sizes[::-1]]
+
+    found = answer(norms, mirrored, weighting=weighting)
+
+    assert found == oracle([float(norm) for norm in norms], mirrored, (Q1, Q3), weighting)
+    assert found[3] < 100
+
+
+@given(
+    cohort=st.lists(st.tuples(st.floats(1e-3, 1e3), st.integers(1, 1000)), min_size=2, max_size=90),
+    exponent=st.integers(-900, 900),
+    weighting=st.sampled_from(WEIGHTINGS),
+)
+@settings(derandomize=True, deadline=None)
+def test_a_power_of_two_in_all_norms_changes_nothing(cohort, exponent, weighting):
+    norms, sizes = (list(column) for column in zip(*cohort, strict=True))
+
+    scaled = np.ldexp(norms, exponent).tolist()
+
+    assert answer(scaled, sizes, weighting=weighting) == answer(norms, sizes, weighting=weighting)
+
+
+@given(
+    cohort=st.lists(
+        st.tuples(magnitudes, st.integers(1, 1000)),
+        min_size=2,
+        max_size=60,
+        unique_by=lambda c: c[0],
+    ),
+    random=st.randoms(use_true_random=False),
+)
+@settings(derandomize=True, deadline=None)
+def test_the_order_of_clients_with_distinct_norms_does_not_matter(cohort, random):
+    shuffled = random.sample(cohort, len(cohort))
+
+    def hard(clients):
+        norms, sizes = zip(*clients, strict=True)
+        cut = split(np.array(norms), np.array(sizes))
+        return [clients[i] for i in cut.hard]
+
+    assert hard(shuffled) == hard(cohort)
+
+
+def test_equal_norms_keep_the_order_they_are_given_in():
+    order, *_ = answer([2.0, 1.0, 2.0, 1.0, 2.0], [1] * 5)
+
+    assert order == [1, 3, 0, 2, 4]
+
+
+def test_easy_and_hard_are_the_two_sides_of_tau():
+    cut = split(np.array([5.0, 0.1, 0.3, 4.0]), np.array([10, 10, 10, 10]))
+
+    assert cut.easy.tolist() == [1, 2]
+    assert cut.hard.tolist() == [3, 0]
+
+
+@given(sizes=st.lists(st.integers(1, 2**55), min_size=1, max_size=20), ends=fractions())
+@settings(derandomize=True, deadline=None)
+def test_the_ends_of_the_range_are_exact_for_sizes_that_no_float_holds(sizes, ends):
+    assert range_ends(np.array(sizes), *ends) == tuple(position(sizes, end) for end in ends)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "expected"),
+    [
+        ([1, 1, 1, 1], (1, 3)),  # both quartiles fall exactly on a client
+        ([1, 1, 1, 1, 1], (2, 4)),
+        ([25, 50, 25], (1, 2)),
+        ([24, 50, 26], (2, 3)),
+        ([26, 50, 24], (1, 2)),
+    ],
+)
+def test_a_quartile_that_falls_exactly_on_a_client_is_found_there(sizes, expected):
+    assert range_ends(np.array(sizes), Q1, Q3) == expected
+
+
+def test_one_missing_example_moves_a_quartile_even_where_floats_cannot_tell():
+    quarter = 2**53  # above, neighbouring integers are one float
+
+    assert range_ends(np.array([quarter, 3 * quarter]), Q1, Q3) == (1, 2)
+    assert range_ends(np.array([quarter, 3 * quarter + 1]), Q1, Q3) == (2, 2)
+
+
+def test_the_lower_end_zero_is_the_first_position():
+    assert range_ends(np.array([5, 5]), Fraction(0), Fraction(1)) == (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "tau"),
+    [
+        ([1, 98, 1], 2),  # the client in the middle holds both quartiles
+        ([1, 1, 98], 2),  # the last does: tau must leave somebody hard
+        ([98, 1, 1], 1),
+    ],
+)
+def test_an_empty_range_cuts_at_its_lower_end_and_leaves_somebody_hard(sizes, tau):
+    _, first, end, found, empty = answer([1.0, 2.0, 3.0], sizes)
+
+    assert empty
+    assert first == end
+    assert found == tau
+
+
+def test_a_cohort_of_one_is_all_hard():
+    assert answer([3.0], [10]) == ([0], 1, 1, 0, True)
+
+
+def test_equal_norms_are_cut_at_the_lower_end():
+    assert answer([2.0] * 8, [1] * 8)[1:] == (2, 6, 2, False)
+
+
+@given(norms=st.lists(magnitudes, min_size=5, max_size=5), size=st.integers(1, 10**9))
+@settings(derandomize=True, deadline=None)
+def test_of_five_clients_of_equal_size_at_most_three_are_hard(norms, size):
+    *_, tau, _ = answer(norms, [size] * 5)
+
+    assert 5 - tau <= 3
+
+
+@given(cohort=small_cohorts.filter(lambda c: len(c) > 1), search_range=st.sampled_from(RANGES))
+@settings(derandomize=True, deadline=None, max_examples=60)
+def test_mass_weighting_obeys_the_law_of_total_variance(cohort, search_range):
+    _, norms, sizes = sorted_clients(*(list(column) for column in zip(*cohort, strict=True)))
+    total, mass = variance(norms, sizes), sum(sizes)
+
+    def mean(tau_slice):
+        weighted = sum(n * u for u, n in zip(norms[tau_slice], sizes[tau_slice], strict=True))
+        return Fraction(weighted, sum(sizes[tau_slice]))
+
+    def inter_split_variance(tau):
+        parts = (slice(0, tau), slice(tau, None))
+        centre = mean(slice(None))
+        return sum(Fraction(sum(sizes[p]), mass) * (mean(p) - centre) ** 2 for p in parts)
+
+    _, first, end, tau, empty = answer(sorted(u for u, _ in cohort), sizes, search_range, "mass")
+
+    between = {t: inter_split_variance(t) for t in range(1, len(norms))}
+    assert all(total - intra_split_variance(norms, sizes, t, "mass") == between[t] for t in between)
+    # Hence the least variance inside the clusters is the largest between them.
+    assert empty or between[tau] == max(between[t] for t in range(first, end))
+
+
+def test_the_two_weightings_can_differ():
+    # count: 3/4 * 2/11 at tau = 1 is less than 1/2 * 1/4 + 1/2 * 9/100 at tau = 2.
+    # mass: 11/12 * 2/11 at tau = 1 is more than 2/12 * 1/4 + 10/12 * 9/100 at tau = 2.
+    norms, sizes = [1.0, 2.0, 3.0, 4.0], [1, 1, 9, 1]
+
+    taus = {weighting: answer(norms, sizes, RANGES[1], weighting)[3] for weighting in WEIGHTINGS}
+
+    assert taus == {"count": 1, "mass": 2}
+
+
+def test_a_cohort_of_too_many_examples_is_refused():
+    with pytest.raises(ConfigurationError, match=r"less than 2\^62"):
+        answer([1.0, 2.0], [2**61, 2**61])
