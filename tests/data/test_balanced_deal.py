@@ -30,8 +30,13 @@ def _slow_deal(log_shares, class_sizes, clients):
     return np.array(table).T
 
 
+def _laws(generator, alpha, classes, clients):
+    gamma = generator.standard_gamma(alpha + 1, size=(classes, clients))
+    return np.log(gamma) - generator.standard_exponential((classes, clients)) / alpha
+
+
 @pytest.mark.parametrize("seed", range(20))
-def test_a_first_draw_that_serves_is_the_masked_cumulative_split_of_the_rules(seed):
+def test_a_draw_that_serves_is_the_masked_cumulative_split_of_the_rules(seed):
     alpha, clients, train_sizes, test_sizes = 2.0, 4, [53, 40, 67], [31, 17, 25]
 
     dealt = deal(
@@ -40,10 +45,25 @@ def test_a_first_draw_that_serves_is_the_masked_cumulative_split_of_the_rules(se
 
     generator = np.random.default_rng(seed)
     for _ in range(dealt.redraws + 1):
-        gamma = generator.standard_gamma(alpha + 1, size=(3, clients))
-        logs = np.log(gamma) - generator.standard_exponential((3, clients)) / alpha
-    assert dealt.train.tolist() == _slow_deal(logs, train_sizes, clients).tolist()
-    assert dealt.test.tolist() == _slow_deal(logs, test_sizes, clients).tolist()
+        laws = _laws(generator, alpha, 3, clients)
+    assert dealt.train.tolist() == _slow_deal(laws, train_sizes, clients).tolist()
+    assert dealt.test.tolist() == _slow_deal(laws, test_sizes, clients).tolist()
+
+
+def test_the_draw_that_is_repaired_is_the_one_that_lacked_the_fewest_examples():
+    alpha, clients, sizes = 0.02, 8, [40, 40]
+
+    dealt = deal(np.random.default_rng(0), alpha, clients, np.array(sizes), np.array([0, 0]))
+
+    generator, least = np.random.default_rng(0), 2
+    lacking = [
+        sum(
+            max(0, least - int(row.sum()))
+            for row in _slow_deal(_laws(generator, alpha, 2, clients), sizes, clients)
+        )
+        for _ in range(MAX_REDRAWS + 1)
+    ]
+    assert dealt.repaired == min(lacking) < max(lacking)
 
 
 @settings(derandomize=True, deadline=None, max_examples=60)

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import tracemalloc
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -57,12 +59,33 @@ def test_a_wrong_file_is_named_with_what_is_wrong(tmp_path, stored, message):
     assert str(path) in str(raised.value)
 
 
-def test_a_bomb_is_unpacked_no_further_than_the_published_size(tmp_path):
+@pytest.fixture
+def peak_memory() -> Iterator[Callable[[], int]]:
+    tracemalloc.start()
+    yield lambda: tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+
+
+def test_a_bomb_is_unpacked_no_further_than_the_published_size(tmp_path, peak_memory):
     path = tmp_path / "set.gz"
-    path.write_bytes(gzip.compress(b"\0" * 1_000_000))  # about a kilobyte
+    path.write_bytes(gzip.compress(bytes(1_000_000)))  # about a kilobyte
+    tracemalloc.reset_peak()
 
     with pytest.raises(DataError, match="must contain 420 bytes of data; got more"):
         published().read(path)
+
+    assert peak_memory() < 300_000
+
+
+def test_a_file_too_large_is_not_read_to_its_end(tmp_path, peak_memory):
+    path = tmp_path / "set.gz"
+    with path.open("wb") as stream:
+        stream.truncate(10_000_000)
+
+    with pytest.raises(DataError, match="must hold at most 1444 bytes; got more"):
+        published().read(path)
+
+    assert peak_memory() < 300_000
 
 
 @settings(

@@ -107,6 +107,16 @@ def test_more_than_the_file_may_hold_is_not_stored(server, destination, tells_le
     assert _left(destination) == []
 
 
+def test_a_file_announced_too_long_is_not_even_begun(server, destination, file):
+    server.body = b"\0" * (file.limit + 1)
+    heard = []
+
+    with pytest.raises(DataError, match="must take at most"):
+        download(file, destination, server.source, lambda *news: heard.append(news))
+
+    assert heard == []
+
+
 def test_a_whole_partial_file_is_not_fetched_again(server, destination, file, stored):
     destination.parent.mkdir(parents=True)
     destination.with_name("set.gz.part").write_bytes(stored)

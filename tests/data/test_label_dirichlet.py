@@ -97,6 +97,14 @@ def test_test_examples_have_the_label_law_of_training(fmnist_like, counts_of):
     assert np.abs(train / 6 - test).max() <= 1  # rounding
 
 
+def test_which_examples_of_a_class_a_client_gets_is_random(fmnist_like):
+    partition = LabelDirichlet(10, 100.0).partition(fmnist_like, np.random.default_rng(0))
+
+    ranks = np.searchsorted(np.flatnonzero(fmnist_like.train.y == 0), partition.train[0])
+    of_class = fmnist_like.train.y[partition.train[0]] == 0
+    assert np.ptp(ranks[of_class]) > 5000  # of 6000, and the client has some 600
+
+
 @settings(derandomize=True, deadline=None, max_examples=60)
 @given(
     labels=st.tuples(

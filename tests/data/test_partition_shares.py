@@ -107,3 +107,13 @@ def test_test_examples_follow_training_examples_class_by_class():
     assert np.bincount(dealt[test_labels == 0], minlength=3).tolist() == [6, 2, 0]
     assert np.bincount(dealt[test_labels == 1], minlength=3).tolist() == [0, 0, 6]
     assert np.bincount(dealt[test_labels == 2], minlength=3).tolist() == [1, 1, 1]
+
+
+def test_the_first_client_gains_from_rounding_as_often_as_the_others():
+    owners, labels = np.tile(np.arange(10), 200), np.repeat(np.arange(200), 10)
+    test_labels = np.repeat(np.arange(200), 5)  # half an example per client and class
+
+    dealt = follow(np.random.default_rng(0), owners, labels, test_labels, clients=10)
+
+    counts = np.bincount(dealt, minlength=10)
+    assert np.abs(counts - 100).max() < 30  # four standard deviations are 28

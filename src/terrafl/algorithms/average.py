@@ -27,6 +27,6 @@ def weighted_mean(models: Sequence[LocalModel]) -> Vector:
     total = np.zeros(models[0].vector.shape, dtype=np.float64)
     term = np.empty_like(total)
     for model in models:
-        total += np.multiply(model.vector, model.weight, out=term)
+        total += np.multiply(model.vector, model.weight, out=term, dtype=np.float64)
     total /= sum(model.weight for model in models)
     return total.astype(np.float32)

@@ -39,7 +39,7 @@ Scenario = Annotated[
     str | None, typer.Option(help="A scenario that ships with terrafl, such as fmnist-4.")
 ]
 DatasetName = Annotated[str | None, typer.Option(help="A data set: see terrafl data list.")]
-ModelName = Annotated[str | None, typer.Option(help="linear, mlp or fmnist-cnn.")]
+ModelName = Annotated[str | None, typer.Option(help="linear, mlp, fmnist-cnn or femnist-cnn.")]
 Clients = Annotated[int | None, typer.Option(help="Clients in all.")]
 ClientsPerRound = Annotated[
     int | None, typer.Option(help="Clients drawn at the start of a round, K.")

@@ -21,7 +21,16 @@ from terrafl.settings import suggest
 if TYPE_CHECKING:
     from terrafl.data.download import Progress, Source
 
-__all__ = ["CATALOG", "Description", "available", "check", "describe", "fetch", "load"]
+__all__ = [
+    "CATALOG",
+    "Description",
+    "available",
+    "check",
+    "describe",
+    "fetch",
+    "fetch_entry",
+    "load",
+]
 
 CATALOG: dict[str, Entry] = {entry.name: entry for entry in (DIGITS, FMNIST)}
 

@@ -112,6 +112,11 @@ class Pool:
         self._memory.close()
 
     @property
+    def pids(self) -> list[int]:
+        """The workers' process ids."""
+        return [process.pid for process in self._processes]
+
+    @property
     def layout(self) -> Layout:
         """How a model lies in memory."""
         return self._layout

@@ -78,22 +78,26 @@ class Rounds:
 
     def run(self) -> None:
         """Run the rounds that remain."""
+        while self.state.round < self.plan.num_rounds and not self.is_saturated:  # line 4
+            self.run_round()
+            self.on_round(self.state)
+
+    def run_round(self) -> None:
+        """Run one round, or what remains of one."""
         state = self.state
-        while state.round < self.plan.num_rounds and not self.is_saturated:  # line 4
-            if state.cohort is None:
-                state.open_round(self._announced(self.selector.draw(self._context())))  # 5-6
-            while state.cohort:  # line 7
-                models, reports = self._train(state.cohort)  # line 8
-                if models:
-                    state.model = self.algorithm.aggregate(state.model, models)
-                self._holders.clear()
-                state.close_iteration(self._announced(self.selector.refine(reports)))  # 9-15
-                self._checkpoint()
-            if self._is_due():
-                self._evaluate()
-            state.close_round()  # line 17
+        if state.cohort is None:
+            state.open_round(self._announced(self.selector.draw(self._context())))  # lines 5-6
+        while state.cohort:  # line 7
+            models, reports = self._train(state.cohort)  # line 8
+            if models:
+                state.model = self.algorithm.aggregate(state.model, models)
+            self._holders.clear()
+            state.close_iteration(self._announced(self.selector.refine(reports)))  # 9-15
             self._checkpoint()
-            self.on_round(state)
+        if self._is_due():
+            self._evaluate()
+        state.close_round()  # line 17
+        self._checkpoint()
 
     @property
     def is_saturated(self) -> bool:

@@ -22,7 +22,7 @@ from terrafl.runs import RunFolder, Summary
 from terrafl.runs.atomic import write_atomically
 from terrafl.seeds import stream
 
-__all__ = ["federate", "train"]
+__all__ = ["federate", "job_of", "plan_of", "train"]
 
 
 def federate(config: RunConfig) -> FederatedData:
@@ -53,7 +53,7 @@ def train(
         # Processes start first: they load torch while this one loads the data.
         pool = stack.enter_context(Pool(workers)) if workers > 1 else None
         data = federate(config)
-        job, arrays = _job(parts, data), arrays_of(data)
+        job, arrays = job_of(parts, data), arrays_of(data)
         crew: Workers
         if pool is not None:
             crew = pool.open(job, arrays, most_clients=config.clients_per_round)
@@ -64,7 +64,7 @@ def train(
         record = stack.enter_context(Record(folder, checkpoint_every_s))
         state = record.open(selector, algorithm, lambda: RunState(crew.initial_model))
         Rounds(
-            plan=_plan(config),
+            plan=plan_of(config),
             data=data,
             selector=selector,
             algorithm=algorithm,
@@ -80,7 +80,8 @@ def train(
     return summary
 
 
-def _job(config: RunConfig, data: FederatedData) -> Job:
+def job_of(config: RunConfig, data: FederatedData) -> Job:
+    """Return what the workers of a run must know."""
     return Job.of(
         data.dataset,
         model=config.model,
@@ -91,7 +92,8 @@ def _job(config: RunConfig, data: FederatedData) -> Job:
     )
 
 
-def _plan(config: RunConfig) -> Plan:
+def plan_of(config: RunConfig) -> Plan:
+    """Return what the round loop of a run must know."""
     return Plan(
         num_rounds=config.rounds,
         clients_per_round=config.clients_per_round,

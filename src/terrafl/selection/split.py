@@ -4,8 +4,9 @@ Clients are sorted by update norm, $u_1 \le \dots \le u_N$, with sizes $n_i = |D
 running sums $S_k = \sum_{i \le k} n_i$. Positions are counted from 1, as in the paper; the hard
 cluster is what stands after position $\tau$.
 
-The answer is exact. Floating-point prefix sums with a proven error bound discard the positions
-that cannot win; integer arithmetic, of which floats are a special case, judges the rest.
+The answer is exact. Every float is an integer times a power of two, so variances can be compared
+in integers; in large cohorts floating-point sums with a proven error bound first discard the
+positions that cannot win.
 
 References
 ----------
@@ -15,28 +16,29 @@ Learning", equations 4 and 5 and Algorithm 1, lines 9-12.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from terrafl.errors import ConfigurationError
+from terrafl.selection.contenders import Weighting, contenders
+from terrafl.selection.moments import Moments, moments, moments_of_few
 
-__all__ = ["Q1", "Q3", "Split", "Weighting", "best_split", "range_ends", "split"]
+__all__ = ["Q1", "Q3", "Split", "Weighting", "least_variance", "range_ends", "split"]
 
-Weighting = Literal["count", "mass"]
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 Q1 = Fraction(1, 4)
 Q3 = Fraction(3, 4)
 
-# Below this many candidates integer arithmetic is faster than any filter.
-_FEW = 48
+# Up to this many clients plain Python is faster than numpy.
+_FEW = 64
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,13 +75,24 @@ class Split:
 
 
 def split(
-    norms: Floats,
-    sizes: Integers,
+    norms: Floats | Sequence[float],
+    sizes: Integers | Sequence[int],
     *,
     search_range: tuple[Fraction, Fraction] = (Q1, Q3),
     weighting: Weighting = "count",
 ) -> Split:
-    r"""Cut a cohort of two or more where the intra-split variance is smallest.
+    r"""Cut a cohort where the intra-split variance is smallest.
+
+    With clusters $U_1 = \{u_1 .. u_\tau\}$ and $U_2 = \{u_{\tau+1} .. u_N\}$, the cut is the
+    smallest $\tau$, $k_a \le \tau < k_b$, that minimises
+
+    .. math::
+        \mathrm{Var}_{intra} = w_1 \mathrm{Var}(U_1) + w_2 \mathrm{Var}(U_2), \quad
+        w_j = |U_j| / N \text{ (count)} \text{ or } S_{U_j} / S_N \text{ (mass)}
+
+    .. math::
+        \mathrm{Var}(U) = \frac{1}{S_U} \sum_{i \in U} n_i (u_i - \bar u)^2, \quad
+        \bar u = \frac{1}{S_U} \sum_{i \in U} n_i u_i
 
     Parameters
     ----------
@@ -89,26 +102,60 @@ def split(
     sizes
         Number of examples of each client, at least 1.
     search_range
-        Fractions $a < b$ of the data between which the cut is sought.
+        Fractions $a < b$ of the data between which the cut is sought, see :func:`range_ends`.
     weighting
         ``count``: clusters weigh by their number of clients, as the paper prints it. ``mass``:
         by their number of examples, which obeys the law of total variance.
 
     Examples
     --------
-    >>> cut = split(np.array([5.0, 0.1, 0.3, 4.0]), np.array([10, 10, 10, 10]))
+    >>> cut = split([5.0, 0.1, 0.3, 4.0], [10, 10, 10, 10])
     >>> cut.order.tolist(), cut.first, cut.end, cut.tau
     ([1, 2, 3, 0], 1, 3, 2)
     """
+    if len(norms) <= _FEW:
+        few_norms = norms.tolist() if isinstance(norms, np.ndarray) else list(norms)
+        few_sizes = sizes.tolist() if isinstance(sizes, np.ndarray) else list(sizes)
+        return _split_few(few_norms, few_sizes, search_range, weighting)
+    norms, sizes = np.asarray(norms, dtype=np.float64), np.asarray(sizes, dtype=np.int64)
     order = _sorted_order(norms)
     ordered_norms, ordered_sizes = norms[order], sizes[order]
-    first, end = range_ends(ordered_sizes, *search_range)
+    if float(ordered_sizes.sum(dtype=np.float64)) >= 2.0**62:
+        raise ConfigurationError(
+            "the examples of a cohort must number less than 2^62; got a client with "
+            f"{int(ordered_sizes.max())}: leave it out, or cap its size."
+        )
+    first, end = range_ends(np.cumsum(ordered_sizes), *search_range)
+    if first >= end:
+        return Split(order, first, end, min(first, len(norms) - 1), True)
+    if ordered_norms[0] == ordered_norms[-1]:  # every variance is zero
+        return Split(order, first, end, first, False)
+    candidates = contenders(ordered_norms, ordered_sizes, first, end, weighting).tolist()
+    if len(candidates) > 1:
+        exact = moments(ordered_norms, ordered_sizes, candidates)
+        candidates = [least_variance(candidates, exact, len(norms), weighting)]
+    return Split(order, first, end, candidates[0], False)
+
+
+def _split_few(
+    norms: list[float],
+    sizes: list[int],
+    search_range: tuple[Fraction, Fraction],
+    weighting: Weighting,
+) -> Split:
+    order = sorted(range(len(norms)), key=norms.__getitem__)
+    ordered_sizes = [sizes[i] for i in order]
+    first, end = range_ends(list(accumulate(ordered_sizes)), *search_range)
     empty_range = first >= end
     if empty_range:
         tau = min(first, len(norms) - 1)
+    elif end - first == 1:
+        tau = first
     else:
-        tau = best_split(ordered_norms, ordered_sizes, first, end, weighting)
-    return Split(order, first, end, tau, empty_range)
+        candidates = range(first, end)
+        exact = moments_of_few([norms[i] for i in order], ordered_sizes, candidates)
+        tau = least_variance(candidates, exact, len(norms), weighting)
+    return Split(np.array(order, dtype=np.intp), first, end, tau, empty_range)
 
 
 def _sorted_order(norms: Floats) -> NDArray[np.intp]:
@@ -123,156 +170,59 @@ def _sorted_order(norms: Floats) -> NDArray[np.intp]:
     return order
 
 
-def range_ends(sizes: Integers, a: Fraction, b: Fraction) -> tuple[int, int]:
-    r"""Return the ends $(k_a, k_b)$ of the search range over sorted clients.
+def range_ends(running: Sequence[int] | Integers, a: Fraction, b: Fraction) -> tuple[int, int]:
+    r"""Return the ends $(k_a, k_b)$ of the search range.
 
     .. math:: k_q = \max(1, \min\{k : S_k \ge q\, S_N\})
 
     computed in integers, so that a quartile that falls exactly on a client is found there.
-    """
-    running = _running_sums(sizes)
-    total = int(running[-1])
-    # S_k >= q S_N  <=>  S_k >= ceil(q S_N), both sides being integers.
-    first, end = (-(-q.numerator * total // q.denominator) for q in (a, b))
-    k_a, k_b = np.searchsorted(running, [first, end]) + 1
-    return max(1, int(k_a)), max(1, int(k_b))
-
-
-def _running_sums(sizes: Integers) -> Integers:
-    if float(sizes.sum(dtype=np.float64)) >= 2.0**62:
-        raise ConfigurationError(
-            "the examples of a cohort must number less than 2^62; "
-            f"got a client with {int(sizes.max())}: leave it out or cap its size."
-        )
-    return np.cumsum(sizes)
-
-
-def best_split(norms: Floats, sizes: Integers, first: int, end: int, weighting: Weighting) -> int:
-    r"""Return the smallest $\tau$ in ``[first, end)`` with the least intra-split variance.
-
-    With clusters $U_1 = \{u_1 .. u_\tau\}$ and $U_2 = \{u_{\tau+1} .. u_N\}$,
-
-    .. math::
-        \mathrm{Var}(U) = \frac{1}{S_U} \sum_{i \in U} n_i (u_i - \bar u)^2, \quad
-        \bar u = \frac{1}{S_U} \sum_{i \in U} n_i u_i
-
-    .. math::
-        \mathrm{Var}_{intra} = w_1 \mathrm{Var}(U_1) + w_2 \mathrm{Var}(U_2), \quad
-        w_j = |U_j| / N \text{ (count)} \text{ or } S_{U_j} / S_N \text{ (mass)}
 
     Parameters
     ----------
-    norms, sizes
-        The clients in ascending order of norm.
-    first, end
-        The search range, ``1 <= first < end <= N``.
+    running
+        The running sums $S_1 .. S_N$.
+    a, b
+        Fractions of the data.
+
+    Examples
+    --------
+    >>> range_ends([10, 20, 30, 40], Q1, Q3)
+    (1, 3)
+    """
+    total = int(running[-1])
+    # S_k >= q S_N  <=>  S_k >= ceil(q S_N), both sides being integers.
+    first, end = (-(-q.numerator * total // q.denominator) for q in (a, b))
+    return bisect_left(running, first) + 1, bisect_left(running, end) + 1
+
+
+def least_variance(
+    candidates: Sequence[int], exact: Sequence[Moments], count: int, weighting: Weighting
+) -> int:
+    """Return the first candidate with the least intra-split variance, in integers.
+
+    Parameters
+    ----------
+    candidates
+        Positions, ascending.
+    exact
+        Moments of the clients up to each candidate, then those of all clients.
+    count
+        Number of clients, $N$.
     weighting
         How clusters weigh.
     """
-    if norms[0] == norms[-1]:  # every variance is zero
-        return first
-    candidates: Sequence[int] = range(first, end)
-    if len(candidates) > _FEW:
-        candidates = _contenders(norms, sizes, first, end, weighting).tolist()
-    if len(candidates) == 1:
-        return candidates[0]
-    return _exact_minimum(norms, sizes, candidates, weighting)
-
-
-def _exact_minimum(
-    norms: Floats, sizes: Integers, candidates: Sequence[int], weighting: Weighting
-) -> int:
-    """Return the first of the ascending candidates with the least variance, in integers."""
-    values, weights = _as_integers(norms), sizes.tolist()
-    products = [n * u for n, u in zip(weights, values, strict=True)]
-    mass = list(accumulate(weights))
-    first_moment = list(accumulate(products))
-    total, total_first, count = mass[-1], first_moment[-1], len(values)
-    second_moment = list(accumulate(p * u for p, u in zip(products, values, strict=True)))
-    total_second = second_moment[-1]
-
+    total, total_first, total_second = exact[-1]
     best, best_numerator, best_denominator = 0, 1, 0  # infinity
-    for tau in candidates:
-        s1, a1, b1 = mass[tau - 1], first_moment[tau - 1], second_moment[tau - 1]
+    for tau, (s1, a1, b1) in zip(candidates, exact, strict=False):
         s2, a2, b2 = total - s1, total_first - a1, total_second - b1
         spread1, spread2 = b1 * s1 - a1 * a1, b2 * s2 - a2 * a2  # S^2 Var(U)
         if weighting == "count":
-            denominator = s1 * s1 * s2 * s2
-            numerator = tau * spread1 * s2 * s2 + (count - tau) * spread2 * s1 * s1
+            square1, square2 = s1 * s1, s2 * s2
+            denominator = square1 * square2
+            numerator = tau * spread1 * square2 + (count - tau) * spread2 * square1
         else:
             denominator = s1 * s2
             numerator = spread1 * s2 + spread2 * s1
         if numerator * best_denominator < best_numerator * denominator:
             best, best_numerator, best_denominator = tau, numerator, denominator
     return best
-
-
-def _as_integers(values: Floats) -> list[int]:
-    """Return the values times one common power of two, exactly."""
-    ratios = [value.as_integer_ratio() for value in values.tolist()]
-    scale = max(denominator for _, denominator in ratios)
-    return [numerator * (scale // denominator) for numerator, denominator in ratios]
-
-
-def _contenders(
-    norms: Floats, sizes: Integers, first: int, end: int, weighting: Weighting
-) -> NDArray[np.intp]:
-    """Return the positions whose variance may be the least, given every rounding error.
-
-    Distances are taken from the smallest norm for the easy cluster and from the largest for
-    the hard one, so that neither loses its digits to the other's magnitude.
-    """
-    weights = sizes.astype(np.float64)
-    scaled = np.ldexp(norms, -int(np.frexp(norms[-1])[1]))  # largest in [0.5, 1): no overflow
-    easy = _spread(scaled - scaled[0], weights, first, end)
-    hard = _spread(
-        (scaled[-1] - scaled)[::-1], weights[::-1], len(norms) - end + 1, len(norms) - first + 1
-    )
-    tau = np.arange(first, end, dtype=np.float64)
-    (spread1, mass1, error1), (spread2, mass2, error2) = easy, tuple(part[::-1] for part in hard)
-    if weighting == "count":
-        share1, share2 = tau / mass1, (len(norms) - tau) / mass2
-    else:
-        share1 = share2 = np.ones(len(tau))
-    variance = share1 * spread1 + share2 * spread2
-    error = share1 * error1 + share2 * error2 + 1e-280  # the last term covers underflow
-    least = float((variance + error).min())
-    return np.flatnonzero(variance - error <= least) + first
-
-
-def _spread(
-    distances: Floats, weights: Floats, first: int, end: int
-) -> tuple[Floats, Floats, Floats]:
-    r"""Return $\sum n (d - \bar d)^2$, $\sum n$ and an error bound over the prefixes in the range.
-
-    With $A = \sum n d$ and $B = \sum n d^2$ the spread is $B - A^2 / S$. All terms are positive,
-    so a running sum of m terms is right to $(m + 4) \epsilon$ relative, and as $A^2 / S \le B$
-    the whole is right to $3 (m + 8) \epsilon B$; the bound below doubles that.
-    """
-    first_terms = weights * distances
-    second_terms = first_terms * distances
-    mass, terms = _prefix_sums(weights, first, end)
-    first_moment, _ = _prefix_sums(first_terms, first, end)
-    second_moment, _ = _prefix_sums(second_terms, first, end)
-    error = 6 * (terms + 8) * np.finfo(np.float64).eps * second_moment
-    return second_moment - first_moment**2 / mass, mass, error
-
-
-def _prefix_sums(values: Floats, first: int, end: int) -> tuple[Floats, int]:
-    """Return the sums of the first k values for k in [first, end), and how many additions deep.
-
-    Running sums inside blocks, and of the blocks' totals: the error grows with the square root
-    of the length instead of the length.
-    """
-    inside = values[first : end - 1]
-    width = max(1, int(len(inside) ** 0.5))
-    padded = np.zeros(-(-len(inside) // width) * width + width)
-    padded[: len(inside)] = inside
-    running = np.cumsum(padded.reshape(-1, width), axis=1)
-    before = np.zeros(len(running))
-    np.cumsum(running[:-1, -1], out=before[1:])
-    sums = np.empty(end - first)
-    base = values[:first].sum()  # pairwise: at most 128 + log2(n) additions deep
-    sums[0] = base
-    sums[1:] = (running + before[:, None]).ravel()[: len(inside)] + base
-    return sums, width + len(before) + 160

@@ -183,5 +183,7 @@ such as Q1 and Q3; got ('Q3', 'Q1').
 def _parse_fraction(end: Fractional) -> Fraction:
     if isinstance(end, bool):
         raise ConfigurationError(f"a fraction is not a yes or no; got {end}.")
-    # A float is read as it is written: 0.1 means one tenth.
-    return _NAMED.get(str(end)) or Fraction(str(end))
+    text = str(end)  # a float is read as it is written: 0.1 means one tenth
+    if "e" in text.lower():
+        text = str(float(text))  # bounds the exponent, which a fraction would write out in full
+    return _NAMED.get(text) or Fraction(text)

@@ -1,0 +1,170 @@
+"""The engine beside loops without federation, in one run: samples per second and ratios."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from terrafl.bench.crowd import Crowd, TreeMemory
+from terrafl.bench.workloads import WORKLOADS, Workload, benchmark_data
+from terrafl.data import FederatedData
+from terrafl.engine.job import arrays_of
+from terrafl.engine.pool import Pool
+from terrafl.engine.record import Record
+from terrafl.engine.rounds import Rounds
+from terrafl.engine.state import RunState
+from terrafl.experiments.training import job_of, plan_of
+from terrafl.runs import RunFolder
+from terrafl.seeds import stream
+
+__all__ = ["Measured", "measure_engine"]
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """One workload; speeds are medians over the repetitions, ratios medians of ratios.
+
+    Parameters
+    ----------
+    name, data, workers, repetitions
+        What was measured.
+    stock_samples_per_s, plain_samples_per_s, engine_samples_per_s
+        Training examples per second.
+    ratio_stock, ratio
+        Engine over stock, engine over plain.
+    ratio_spread
+        Least and greatest ratio of the repetitions.
+    plain_loop
+        Which loop was the fastest.
+    peak_pss_mb
+        Of the engine's process tree.
+    eval_ratio
+        Time of an evaluation over that of a plain forward pass in as many processes.
+    """
+
+    name: str
+    data: str
+    workers: int
+    repetitions: int
+    stock_samples_per_s: float
+    plain_samples_per_s: float
+    engine_samples_per_s: float
+    ratio_stock: float
+    ratio: float
+    ratio_spread: tuple[float, float]
+    plain_loop: str
+    peak_pss_mb: float
+    eval_ratio: float
+
+    def to_dict(self) -> dict[str, Any]:  # Any: what JSON can hold
+        """Return the measurement as JSON values."""
+        return asdict(self)
+
+
+def measure_engine(
+    names: Sequence[str], *, workers: int, repetitions: int, say: Say = lambda text: None
+) -> list[Measured]:
+    """Measure workloads, engine and loops taking turns."""
+    measured = []
+    for name in names:
+        with Crowd(workers) as crowd:
+            measured.append(_measure(WORKLOADS[name], crowd, workers, repetitions, say))
+    return measured
+
+
+def _measure(
+    workload: Workload, crowd: Crowd, workers: int, repetitions: int, say: Say
+) -> Measured:
+    config = workload.config()
+    with TemporaryDirectory() as folder, Pool(workers) as pool:
+        dataset, data_name = benchmark_data()
+        partition = config.partition.partition(dataset, stream(0, "partition"))
+        data = FederatedData(dataset, partition)
+        pool.open(job_of(config, data), arrays_of(data), most_clients=config.clients_per_round)
+        with RunFolder(Path(folder)) as held, Record(held) as record, TreeMemory(pool.pids) as tree:
+            state = record.open(
+                config.selector, config.algorithm, lambda: RunState(pool.initial_model)
+            )
+            rounds = Rounds(
+                plan=plan_of(config),
+                data=data,
+                selector=config.selector,
+                algorithm=config.algorithm,
+                workers=pool,
+                record=record,
+                state=state,
+            )
+            bench = _Bench(workload, crowd, rounds, data)
+            bench.repetition()  # warm-up
+            times = []
+            for i in range(repetitions):
+                times.append(bench.repetition())
+                say(f"{workload.name}: repetition {i + 1} of {repetitions}")
+            peak = tree.peak_mb
+    plain = min(("fused", "foreach"), key=lambda loop: _median(times, loop))
+    ratios = [t[plain] / t["engine"] for t in times]
+    return Measured(
+        name=workload.name,
+        data=data_name,
+        workers=workers,
+        repetitions=len(times),
+        stock_samples_per_s=bench.samples / _median(times, "stock"),
+        plain_samples_per_s=bench.samples / _median(times, plain),
+        engine_samples_per_s=bench.samples / _median(times, "engine"),
+        ratio_stock=statistics.median(t["stock"] / t["engine"] for t in times),
+        ratio=statistics.median(ratios),
+        ratio_spread=(min(ratios), max(ratios)),
+        plain_loop=plain,
+        peak_pss_mb=peak,
+        eval_ratio=statistics.median(t["evaluation"] / t["forward"] for t in times),
+    )
+
+
+@dataclass(slots=True)
+class _Bench:
+    workload: Workload
+    crowd: Crowd
+    rounds: Rounds
+    data: FederatedData
+    samples: int = 0
+
+    def repetition(self) -> dict[str, float]:
+        """Let everyone do the same work once; return the seconds each took."""
+        times = {"engine": _timed(self.rounds.run_round)}
+        cohort = self.rounds.state.participants
+        rows = [self.data.partition.train[p] for p in self.rounds.population.index(cohort)]
+        self.samples = self.rounds.plan.training.epochs * sum(map(len, rows))
+        longest_first = sorted((part.tolist() for part in rows), key=len, reverse=True)
+        for loop in ("stock", "fused", "foreach"):
+            work = [
+                {"workload": self.workload.name, "loop": loop, "rows": part}
+                for part in longest_first
+            ]
+            times[loop] = _timed(lambda work=work: self.crowd.do(work))  # type: ignore[misc]  # bound now
+        model = self.rounds.state.model
+        times["evaluation"] = _timed(lambda: self.rounds.workers.evaluate(model))
+        times["forward"] = _timed(lambda: self.crowd.do(self._forward()))
+        return times
+
+    def _forward(self) -> list[dict[str, Any]]:  # Any: what JSON can hold
+        total, parts = len(self.data.dataset.test), self.crowd.size
+        ends = [total * i // parts for i in range(parts + 1)]
+        return [{"workload": self.workload.name, "start": a, "stop": b} for a, b in pairwise(ends)]
+
+
+def _timed(work: Callable[[], object]) -> float:
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
+
+
+def _median(times: Sequence[dict[str, float]], key: str) -> float:
+    return statistics.median(t[key] for t in times)

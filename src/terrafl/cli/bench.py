@@ -1,0 +1,57 @@
+"""``terrafl bench``: how fast the engine and the selectors are, beside what could be."""
+
+from __future__ import annotations
+
+import json as jsonlib
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from terrafl.bench.engine import measure_engine
+from terrafl.bench.workloads import WORKLOADS
+from terrafl.cli import options as o
+from terrafl.errors import ConfigurationError
+from terrafl.experiments.api import default_workers
+
+__all__ = ["app"]
+
+app = typer.Typer(no_args_is_help=True, help="Measure speed, side by side in one run.")
+
+
+@app.command()
+def engine(
+    workload: Annotated[str, typer.Option(help="cnn, mlp or all.")] = "all",
+    repetitions: Annotated[int, typer.Option(min=1, help="Rounds of each.")] = 5,
+    workers: o.Workers = None,
+    json: o.Json = False,
+) -> None:
+    """Compare a full round of the engine with loops that know nothing of federation."""
+    if workload != "all" and workload not in WORKLOADS:
+        raise ConfigurationError(
+            f"workload must be one of {', '.join(WORKLOADS)}, all; got {workload!r}."
+        )
+    names = list(WORKLOADS) if workload == "all" else [workload]
+    measured = measure_engine(
+        names,
+        workers=workers or default_workers(),
+        repetitions=repetitions,
+        say=lambda text: typer.echo(text, err=True),
+    )
+    if json:
+        typer.echo(jsonlib.dumps({"workloads": [m.to_dict() for m in measured]}, indent=1))
+        return
+    table = Table("", *names)
+    for title, value in (
+        ("stock loop, samples/s", "{0.stock_samples_per_s:,.0f}"),
+        ("plain loop, samples/s", "{0.plain_samples_per_s:,.0f} ({0.plain_loop})"),
+        ("engine, samples/s", "{0.engine_samples_per_s:,.0f}"),
+        ("engine / stock", "{0.ratio_stock:.2f}"),
+        ("engine / plain", "{0.ratio:.2f} ({0.ratio_spread[0]:.2f} to {0.ratio_spread[1]:.2f})"),
+        ("evaluation / forward pass", "{0.eval_ratio:.2f}"),
+        ("peak memory (PSS), MB", "{0.peak_pss_mb:,.0f}"),
+    ):
+        table.add_row(title, *(value.format(m) for m in measured))
+    Console().print(table)
+    typer.echo(f"{measured[0].workers} workers, {repetitions} repetitions, {measured[0].data}")

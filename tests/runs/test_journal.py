@@ -1,0 +1,119 @@
+"""The journal: what was written stands, what was torn does not."""
+
+import pytest
+
+from terrafl.errors import RunFolderError
+from terrafl.runs import Journal, read_events
+
+FIRST, SECOND, THIRD = {"event": "cohort", "round": 0}, {"event": "split", "tau": 2}, {"é": [1.5]}
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "journal.jsonl"
+
+
+def write(path, *events, keep=0):
+    journal = Journal(path, keep=keep)
+    for event in events:
+        journal.append(event)
+    length = journal.sync()
+    journal.close()
+    return length
+
+
+def test_events_are_read_as_they_were_written(path):
+    length = write(path, FIRST, SECOND, THIRD)
+
+    assert list(read_events(path)) == [FIRST, SECOND, THIRD]
+    assert length == path.stat().st_size
+
+
+def test_an_event_is_one_line_of_compact_json(path):
+    write(path, FIRST, THIRD)
+
+    assert path.read_text(encoding="utf-8") == '{"event":"cohort","round":0}\n{"é":[1.5]}\n'
+
+
+def test_an_event_can_be_read_before_the_journal_is_closed(path):
+    journal = Journal(path)
+
+    journal.append(FIRST)
+
+    assert list(read_events(path)) == [FIRST]
+    journal.close()
+
+
+def test_what_lies_beyond_the_checkpoint_is_written_again(path):
+    covered = write(path, FIRST)
+    write(path, SECOND, SECOND, keep=covered)
+
+    write(path, THIRD, keep=covered)
+
+    assert list(read_events(path)) == [FIRST, THIRD]
+
+
+def test_a_torn_tail_is_cut_off(path):
+    covered = write(path, FIRST)
+    with path.open("ab") as file:
+        file.write(b'{"event":"spl')
+
+    write(path, THIRD, keep=covered)
+
+    assert list(read_events(path)) == [FIRST, THIRD]
+
+
+def test_without_a_checkpoint_nothing_stands(path):
+    write(path, FIRST, SECOND)
+
+    write(path, THIRD)
+
+    assert list(read_events(path)) == [THIRD]
+
+
+def test_a_journal_shorter_than_its_checkpoint_says_is_refused(path):
+    covered = write(path, FIRST, SECOND)
+    path.write_bytes(path.read_bytes()[:20])
+
+    with pytest.raises(RunFolderError, match=f"at least the {covered} bytes .* it has 20"):
+        Journal(path, keep=covered)
+
+    assert path.stat().st_size == 20
+
+
+def test_a_number_that_json_does_not_have_is_refused(path):
+    journal = Journal(path)
+
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        journal.append({"loss": float("nan")})
+
+    journal.close()
+    assert path.read_bytes() == b""
+
+
+@pytest.mark.parametrize("torn", [b"{", b'{"event":"split"}', b"\xff\xfe"], ids=repr)
+def test_a_last_line_without_an_end_is_left_out(path, torn):
+    write(path, FIRST)
+    with path.open("ab") as file:
+        file.write(torn)
+
+    assert list(read_events(path)) == [FIRST]
+
+
+@pytest.mark.parametrize(
+    "damage", [b"{]\n", b"[1]\n", b"\n", b"\xff\xfe\n", b"{}{}\n", b"null\n"], ids=repr
+)
+def test_a_damaged_line_is_named(path, damage):
+    write(path, FIRST)
+    path.write_bytes(path.read_bytes() + damage + path.read_bytes())
+
+    events = read_events(path)
+
+    assert next(events) == FIRST
+    with pytest.raises(RunFolderError, match=r"journal\.jsonl, line 2, must be a JSON object"):
+        next(events)
+
+
+def test_a_journal_that_is_missing_is_named(path):
+    with pytest.raises(RunFolderError, match=r"journal\.jsonl cannot be read: No such file"):
+        list(read_events(path))

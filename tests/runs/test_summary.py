@@ -1,0 +1,100 @@
+"""The summary of a run: written and read back, or refused by name."""
+
+import json
+from dataclasses import asdict, replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from terrafl.errors import RunFolderError
+from terrafl.runs import Point, Summary
+
+SUMMARY = Summary(
+    dataset="digits",
+    scenario="",
+    model="mlp",
+    selector="terraform",
+    algorithm="fedavg",
+    seed=0,
+    profile="",
+    variant="eta=2",
+    rounds=2,
+    stopped="rounds",
+    client_updates=12,
+    samples_trained=400,
+    loss_queries=0,
+    samples_queried=0,
+    bytes_down=1000,
+    bytes_up=1096,
+    reports_refused=1,
+    accuracy=0.75,
+    accuracy_participating=0.5,
+    best=0.8,
+    mean_last_ten=0.775,
+    curve=(Point(1, 5, 180, 0.8), Point(2, 12, 400, 0.75)),
+    versions={"terrafl": "0.1.0"},
+)
+
+
+@given(
+    accuracy=st.floats(0, 1),
+    curve=st.lists(st.builds(Point, *[st.integers(0, 2**62)] * 3, st.floats(0, 1)), max_size=4).map(
+        tuple
+    ),
+    variant=st.text(max_size=10),
+)
+@settings(derandomize=True, deadline=None)
+def test_a_summary_comes_back_as_it_was_written(tmp_path_factory, accuracy, curve, variant):
+    summary = replace(SUMMARY, accuracy=accuracy, curve=curve, variant=variant)
+    path = tmp_path_factory.mktemp("run") / "summary.json"
+    path.write_bytes(summary.to_json())
+
+    assert Summary.read(path) == summary
+
+
+def test_points_of_the_curve_keep_their_names(tmp_path):
+    path = tmp_path / "summary.json"
+    path.write_bytes(SUMMARY.to_json())
+
+    assert Summary.read(path).curve[1].client_updates == 12
+
+
+def test_a_key_of_a_later_version_is_no_hindrance(tmp_path):
+    path = tmp_path / "summary.json"
+    path.write_text(json.dumps(asdict(SUMMARY) | {"weather": "fine"}))
+
+    assert Summary.read(path) == SUMMARY
+
+
+def without(key):
+    return json.dumps({k: v for k, v in asdict(SUMMARY).items() if k != key})
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "{",
+        "[]",
+        "3",
+        "null",
+        without("accuracy"),
+        without("curve"),
+        json.dumps(asdict(SUMMARY) | {"curve": 5}),
+        json.dumps(asdict(SUMMARY) | {"curve": [[1, 2]]}),
+        "\udcff",
+    ],
+    ids=range(10),
+)
+def test_a_damaged_summary_is_refused_by_name(tmp_path, content):
+    path = tmp_path / "summary.json"
+    path.write_text(content, errors="surrogateescape")
+
+    with pytest.raises(RunFolderError, match=r"summary\.json must be the summary of a terrafl run"):
+        Summary.read(path)
+
+
+def test_a_missing_summary_is_named(tmp_path):
+    with pytest.raises(RunFolderError, match=r"summary\.json cannot be read: No such file"):
+        Summary.read(tmp_path / "summary.json")
