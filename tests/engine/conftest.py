@@ -1,6 +1,7 @@
 """Small federations: one made of numbers, one of digits."""
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -8,12 +9,12 @@ from safetensors.numpy import load_file
 
 from terrafl.algorithms import FedAvg
 from terrafl.data import Dataset, Examples, FederatedData, Normalisation, Partition, Ragged
+from terrafl.engine.inprocess import InProcess
 from terrafl.engine.job import Job, TrainTask, arrays_of
 from terrafl.engine.record import Record
 from terrafl.engine.rounds import Plan, Rounds
 from terrafl.engine.state import RunState
 from terrafl.engine.training import LocalTraining
-from terrafl.engine.workers import InProcess
 from terrafl.experiments.config import resolve
 from terrafl.models import Linear
 from terrafl.runs import RunFolder, read_events
@@ -28,7 +29,7 @@ def some_examples(count, seed):
     return x, generator.integers(0, NUM_CLASSES, size=count)
 
 
-def a_federation(train, test=None):
+def a_federation(train, test=None, normalisation=None):
     """Return a federation of clients a, b, c, ... from one (x, y) for each."""
     ids = np.array([chr(ord("a") + i) for i in range(len(train))])
     test = test or [some_examples(3, seed=100 + i) for i in range(len(train))]
@@ -36,7 +37,7 @@ def a_federation(train, test=None):
     def joined(parts):
         x, y = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
         starts = np.cumsum([0, *(len(labels) for _, labels in parts)])
-        rows = [np.arange(a, b) for a, b in zip(starts[:-1], starts[1:], strict=True)]
+        rows = [np.arange(a, b) for a, b in pairwise(starts)]
         return Examples(x.astype(np.float32), y.astype(np.int64)), Ragged.of(rows)
 
     (train_examples, train_rows), (test_examples, test_rows) = joined(train), joined(test)
@@ -45,7 +46,7 @@ def a_federation(train, test=None):
         train=train_examples,
         test=test_examples,
         num_classes=NUM_CLASSES,
-        normalisation=Normalisation(),
+        normalisation=normalisation or Normalisation(),
     )
     return FederatedData(dataset, Partition(client_ids=ids, train=train_rows, test=test_rows))
 
@@ -108,8 +109,12 @@ def play(tmp_path):
         plan.setdefault("clients_per_round", len(data.client_ids))
         job = a_job(data, training, algorithm, seed=seed, needs=selector.needs)
         path = tmp_path / f"run{len(list(tmp_path.iterdir()))}"
-        with RunFolder(path) as folder, InProcess(job, arrays_of(data)) as crew:
-            record, initial = Record(folder), crew.initial_model.copy()
+        with (
+            RunFolder(path) as folder,
+            InProcess(job, arrays_of(data)) as crew,
+            Record(folder) as record,
+        ):
+            initial = crew.initial_model.copy()
             state = record.open(selector, algorithm, lambda: RunState(crew.initial_model))
             Rounds(
                 plan=Plan(training=training, **{"num_rounds": 1} | plan),
@@ -120,7 +125,6 @@ def play(tmp_path):
                 record=record,
                 state=state,
             ).run()
-            record.close()
         return Played(state, initial, crew.layout, list(read_events(folder.journal)))
 
     return played

@@ -2,11 +2,13 @@
 
 import numpy as np
 import pytest
+import torch
 
 from terrafl.algorithms import FedProx
+from terrafl.data import Normalisation
+from terrafl.engine.inprocess import InProcess
 from terrafl.engine.job import Job, TrainTask, arrays_of
 from terrafl.engine.training import LearningRateDecay, LocalTraining
-from terrafl.engine.workers import InProcess
 from terrafl.errors import ConfigurationError
 from terrafl.models import FMNISTCNN, MLP
 
@@ -27,6 +29,10 @@ def gradient(theta, x, y):
     return errors.T @ flat / len(y), errors.mean(axis=0)
 
 
+# Up to 64 examples in a batch, perceptrons are trained several at a time; beyond, one by one.
+both_ways = pytest.mark.parametrize("batch_size", [64, 65])
+
+
 def close(theta, other):
     return all(a == pytest.approx(b, abs=2e-6) for a, b in zip(theta, other, strict=True))
 
@@ -38,22 +44,24 @@ def descend(theta, x, y, steps, rate, *, correct=lambda gradients, theta: gradie
     return theta
 
 
-def test_one_full_batch_is_one_step_of_gradient_descent(client, examples):
+@both_ways
+def test_one_full_batch_is_one_step_of_gradient_descent(client, examples, batch_size):
     x, y = examples(7, seed=1)
 
     before, after, trained = client(
-        x, y, LocalTraining(learning_rate=0.3, epochs=1, batch_size=7)
+        x, y, LocalTraining(learning_rate=0.3, epochs=1, batch_size=batch_size)
     ).train()
 
     assert close(after, descend(before, x, y, 1, 0.3))
     assert trained.num_steps == 1
 
 
-def test_every_epoch_is_another_pass(client, examples):
+@both_ways
+def test_every_epoch_is_another_pass(client, examples, batch_size):
     x, y = examples(7, seed=1)
 
     before, after, trained = client(
-        x, y, LocalTraining(learning_rate=0.3, epochs=3, batch_size=100)
+        x, y, LocalTraining(learning_rate=0.3, epochs=3, batch_size=batch_size)
     ).train()
 
     assert close(after, descend(before, x, y, 3, 0.3))
@@ -87,10 +95,11 @@ def test_batches_cover_every_example_once_per_epoch(client, examples):
     )
 
 
-def test_momentum_and_weight_decay_are_those_of_sgd(client, examples):
+@both_ways
+def test_momentum_and_weight_decay_are_those_of_sgd(client, examples, batch_size):
     x, y = examples(6, seed=4)
     training = LocalTraining(
-        learning_rate=0.2, momentum=0.9, weight_decay=0.1, epochs=3, batch_size=6
+        learning_rate=0.2, momentum=0.9, weight_decay=0.1, epochs=3, batch_size=batch_size
     )
 
     before, after, _ = client(x, y, training).train()
@@ -122,9 +131,10 @@ def test_adam_is_adam(client, examples):
     assert all(a == pytest.approx(b, abs=1e-5) for a, b in zip(after, theta, strict=True))
 
 
-def test_fedprox_pulls_every_step_towards_the_received_model(client, examples):
+@both_ways
+def test_fedprox_pulls_every_step_towards_the_received_model(client, examples, batch_size):
     x, y = examples(6, seed=6)
-    training = LocalTraining(learning_rate=0.3, epochs=4, batch_size=6)
+    training = LocalTraining(learning_rate=0.3, epochs=4, batch_size=batch_size)
 
     before, after, _ = client(x, y, training, FedProx(mu=0.7)).train()
 
@@ -135,11 +145,12 @@ def test_fedprox_pulls_every_step_towards_the_received_model(client, examples):
     assert not close(after, descend(before, x, y, 4, 0.3))
 
 
-def test_losses_are_means_over_the_examples_as_they_were_seen(client, examples):
+@both_ways
+def test_losses_are_means_over_the_examples_as_they_were_seen(client, examples, batch_size):
     x, y = examples(7, seed=7)
 
     before, _, trained = client(
-        x, y, LocalTraining(learning_rate=0.3, epochs=2, batch_size=7)
+        x, y, LocalTraining(learning_rate=0.3, epochs=2, batch_size=batch_size)
     ).train()
 
     seen = np.concatenate(
@@ -149,13 +160,67 @@ def test_losses_are_means_over_the_examples_as_they_were_seen(client, examples):
     assert trained.squared_loss == pytest.approx((seen**2).mean(), rel=1e-6)
 
 
-def test_the_proximal_term_is_not_part_of_the_loss_that_is_reported(client, examples):
+@both_ways
+def test_the_proximal_term_is_not_part_of_the_loss_that_is_reported(client, examples, batch_size):
     x, y = examples(7, seed=7)
-    training = LocalTraining(learning_rate=1e-9, epochs=1, batch_size=7)
+    training = LocalTraining(learning_rate=1e-9, epochs=1, batch_size=batch_size)
 
     before, _, trained = client(x, y, training, FedProx(mu=1e6)).train()
 
     assert trained.loss == pytest.approx(per_example_losses(before, x, y).mean(), rel=1e-6)
+
+
+@both_ways
+def test_a_perceptron_learns_by_back_propagation(federation, examples, job, batch_size):
+    data, training = federation([examples(7, seed=1)]), LocalTraining(batch_size=batch_size)
+    x, y = (torch.from_numpy(a) for a in (data.dataset.train.x, data.dataset.train.y))
+
+    with InProcess(job(data, training, model=MLP(hidden=(6, 5))), arrays_of(data)) as crew:
+        (trained,) = crew.train(crew.initial_model, [TrainTask(0, "a", 0, 0, 0.2)])
+        start, end = crew.layout.tensors(crew.initial_model), crew.layout.tensors(trained.vector)
+
+    network = MLP(hidden=(6, 5)).build((1, 4), 3).double()
+    network.load_state_dict({name: torch.from_numpy(part) for name, part in start.items()})
+    for _ in range(training.epochs):
+        network.zero_grad()
+        torch.nn.functional.cross_entropy(network(x.double()), y).backward()
+        with torch.no_grad():
+            for parameter in network.parameters():
+                parameter.sub_(0.2 * parameter.grad)
+    for name, parameter in network.named_parameters():
+        assert end[name] == pytest.approx(parameter.detach().numpy(), abs=2e-6)
+
+
+def test_clients_trained_together_do_not_hear_of_each_other(federation, examples, job):
+    # Of unlike sizes, so that some end earlier and most have a partial batch.
+    data = federation([examples(n, seed=n) for n in (10, 3, 7, 1, 12)])
+    training = LocalTraining(epochs=2, batch_size=4, momentum=0.5)
+    tasks = [TrainTask(i, "abcde"[i], 0, 0, 0.2) for i in range(5)]
+
+    with InProcess(job(data, training), arrays_of(data)) as crew:
+        together = [(t.vector.copy(), t) for t in crew.train(crew.initial_model, tasks)]
+        alone = [
+            (t.vector.copy(), t) for task in tasks for t in crew.train(crew.initial_model, [task])
+        ]
+
+    for (vector, one), (other_vector, other) in zip(together, alone, strict=True):
+        assert vector == pytest.approx(other_vector, abs=1e-6)
+        assert one.num_steps == other.num_steps
+        assert one.loss == pytest.approx(other.loss, rel=1e-5)
+        assert one.squared_loss == pytest.approx(other.squared_loss, rel=1e-5)
+
+
+def test_a_client_with_damaged_data_does_not_spoil_those_trained_with_it(federation, examples, job):
+    x, y = examples(5, seed=1)
+    data = federation([(x * np.nan, y), examples(5, seed=2)])
+    tasks = [TrainTask(0, "a", 0, 0, 0.1), TrainTask(1, "b", 0, 0, 0.1)]
+
+    with InProcess(job(data, LocalTraining(batch_size=4)), arrays_of(data)) as crew:
+        together = [t.vector.copy() for t in crew.train(crew.initial_model, tasks)]
+        (alone,) = crew.train(crew.initial_model, tasks[1:])
+
+    assert not np.isfinite(together[0]).all()
+    assert together[1] == pytest.approx(alone.vector, abs=1e-6)
 
 
 def test_what_was_not_asked_for_is_not_computed(federation, examples, job):
@@ -247,6 +312,25 @@ def test_a_model_is_evaluated_on_every_test_example(federation, examples, job):
     scores = x.reshape(len(y), -1) @ theta[0].T + theta[1]
     assert correct.tolist() == (scores.argmax(axis=1) == y).tolist()
     assert losses == pytest.approx(per_example_losses(theta, x, y), abs=1e-5)
+
+
+def test_stored_values_are_normalised_and_left_as_they_are(federation, examples, job):
+    x, y = examples(9, seed=9)
+    plain = federation([(x, y)], [(x, y)])
+    stored = federation([(x * 4 + 2, y)], [(x * 4 + 2, y)], Normalisation(4.0, (0.5,), (1.0,)))
+    before = {name: array.copy() for name, array in arrays_of(stored).items()}
+
+    def answers(data):
+        with InProcess(job(data, LocalTraining()), arrays_of(data)) as crew:
+            task = TrainTask(0, "a", 0, 0, 0.1)
+            trained = [crew.train(crew.initial_model, [task])[0].vector.copy() for _ in range(2)]
+            losses = [crew.evaluate(crew.initial_model)[1] for _ in range(2)]
+            return trained + losses + crew.losses(crew.initial_model, [(0, None)] * 2)
+
+    for got, expected in zip(answers(stored), answers(plain), strict=True):
+        assert got == pytest.approx(expected, abs=1e-5)
+    for name, array in arrays_of(stored).items():
+        assert array.tobytes() == before[name].tobytes(), name
 
 
 def test_the_learning_rate_falls_in_steps():

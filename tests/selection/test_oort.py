@@ -25,27 +25,66 @@ def frequencies(selector, make_context, population, *, round, clients_per_round=
     return [counts[client] / ROUNDS for client in population.ids.tolist()]
 
 
+def told(selector, make_report, reports):
+    """Let clients report their size and loss, each in its round."""
+    for client, (number, size, loss) in reports.items():
+        measured = dict.fromkeys(selector.needs & {"loss", "squared_loss"}, loss)
+        selector.refine([make_report(client, round=number, num_examples=size, **measured)])
+    return selector
+
+
 def test_explored_clients_are_drawn_in_proportion_to_the_papers_utility(make_context, make_report):
     population = Population.of({"a": 1, "b": 1, "c": 1})
     durations = {"a": 1.0, "b": 1.0, "c": 1.5}  # the median, 1 second, is preferred
+    reports = {"a": (0, 2, 0.0), "b": (8, 5, 0.0001), "c": (8, 10, 0.0001)}
     selector = Oort(exploration=0.0, exploration_min=0.0, cut_off=0.0, durations=durations)
-    told = {"a": (0, 2, 0.09), "b": (2, 5, 0.16), "c": (4, 3, 0.25)}
-    for client, (number, size, squared_loss) in told.items():
-        report = make_report(client, round=number, num_examples=size, squared_loss=squared_loss)
-        selector.refine([report])
+    told(selector, make_report, reports)
 
-    got = frequencies(selector, make_context, population, round=5)
+    got = frequencies(selector, make_context, population, round=9)
 
     def utility(client):
-        number, size, squared_loss = told[client]
+        number, size, squared_loss = reports[client]
         statistical = size * math.sqrt(squared_loss)
-        temporal = math.sqrt(0.1 * math.log(6) / (number + 1))
+        temporal = math.sqrt(0.1 * math.log(10) / (number + 1))
         late = durations[client] > 1.0
         return (statistical + temporal) * ((1.0 / durations[client]) ** 2 if late else 1.0)
 
     total = sum(map(utility, "abc"))
     # 3,000 draws: the standard deviation is at most 0.0091.
     assert got == pytest.approx([utility(client) / total for client in "abc"], abs=5 * 0.0091)
+
+
+def test_fedscale_rescales_utilities_among_sizes_and_counts_negative_ones_by_their_size(
+    make_context, make_report
+):
+    population = Population.of({"a": 10, "b": 10, "unexplored": 40})
+    selector = Oort(preset="fedscale", exploration=0.0, exploration_min=0.0, cut_off=0.0)
+    told(selector, make_report, {"a": (0, 10, 0.0), "b": (8, 10, 4.0)})
+
+    got = frequencies(selector, make_context, population, round=9)
+
+    low, top = 0.999 * 20, 40.0  # rewards above 0: 10 * sqrt(4), and the size 40
+    scores = [
+        abs((0.0 - low) / (top - low) + math.sqrt(0.1 * math.log(10) / 1)),
+        abs((20.0 - low) / (top - low) + math.sqrt(0.1 * math.log(10) / 9)),
+    ]
+    expected = [score / sum(scores) for score in scores]
+    assert got == pytest.approx([*expected, 0.0], abs=5 * 0.0091)
+
+
+def test_hics_measures_the_mean_loss_and_restarts_its_clock(make_context, make_report):
+    population = Population.of({"a": 10, "b": 10})
+    selector = Oort(preset="hics", cut_off=0.0)
+    told(selector, make_report, {"a": (0, 10, 4.0), "b": (24, 10, 9.0)})
+
+    got = frequencies(selector, make_context, population, round=26)
+
+    low, top = 0.999 * 20, 30.0  # 10 * sqrt(4) and 10 * sqrt(9)
+    scores = [
+        (20.0 - low) / (top - low) + math.sqrt(0.1 * math.log(2) / 1),
+        (30.0 - low) / (top - low) + math.sqrt(0.1 * math.log(2) / 25),
+    ]
+    assert got == pytest.approx([score / sum(scores) for score in scores], abs=5 * 0.0091)
 
 
 def test_unexplored_clients_are_drawn_in_proportion_to_speed(make_context):
@@ -57,13 +96,14 @@ def test_unexplored_clients_are_drawn_in_proportion_to_speed(make_context):
     assert got == pytest.approx([1 / 7, 2 / 7, 4 / 7], abs=5 * 0.0091)
 
 
-def test_the_released_programs_explore_in_proportion_to_size(make_context):
+def test_the_released_programs_explore_by_size_and_penalise_stragglers(make_context):
     population = Population.of({"a": 40, "b": 50, "c": 90})
-    selector = Oort(preset="fedscale")
+    selector = Oort(preset="fedscale", durations={"a": 1.0, "b": 1.0, "c": 3.0})
 
     got = frequencies(selector, make_context, population, round=1)
 
-    assert got == pytest.approx([4 / 18, 5 / 18, 9 / 18], abs=5 * 0.0091)
+    # 90 / 3^2 = 10: one second, the lowest of three durations, is the 30th percentile.
+    assert got == pytest.approx([0.4, 0.5, 0.1], abs=5 * 0.0091)
 
 
 def test_a_high_utility_beyond_the_clip_counts_no_more_than_the_clip(make_context, make_report):
@@ -157,11 +197,18 @@ def test_measured_durations_slow_a_client_down(make_context, make_report):
     assert selector.needs == {"squared_loss", "duration_s"}
 
 
-def test_the_pacer_admits_slower_clients_as_utility_falls(talk, make_report):
+@pytest.mark.parametrize("restarts", [False, True])
+def test_the_pacer_admits_slower_clients_as_utility_falls(talk, make_report, restarts):
     def fading(client, *, round, iteration):
         return make_report(client, round=round, squared_loss=1.0 / (1 + round), num_examples=9)
 
-    conversation = talk(Oort(durations="seeded"), report=fading, num_rounds=100)
+    def restarted(selector):
+        fresh = Oort(durations="seeded")
+        fresh.restore(selector.state())
+        return fresh
+
+    swap = restarted if restarts else None
+    conversation = talk(Oort(durations="seeded"), report=fading, num_rounds=100, swap=swap)
     cohorts = conversation.rounds(range(81))
 
     preferred = [c.why["preferred_duration_s"] for _, iteration, c in cohorts if iteration == 0]

@@ -231,7 +231,7 @@ def test_easy_and_hard_are_the_two_sides_of_tau():
 @given(sizes=st.lists(st.integers(1, 2**55), min_size=1, max_size=20), ends=fractions())
 @settings(derandomize=True, deadline=None)
 def test_the_ends_of_the_range_are_exact_for_sizes_that_no_float_holds(sizes, ends):
-    assert range_ends(np.array(sizes), *ends) == tuple(position(sizes, end) for end in ends)
+    assert range_ends(np.cumsum(sizes), *ends) == tuple(position(sizes, end) for end in ends)
 
 
 @pytest.mark.parametrize(
@@ -245,18 +245,18 @@ def test_the_ends_of_the_range_are_exact_for_sizes_that_no_float_holds(sizes, en
     ],
 )
 def test_a_quartile_that_falls_exactly_on_a_client_is_found_there(sizes, expected):
-    assert range_ends(np.array(sizes), Q1, Q3) == expected
+    assert range_ends(np.cumsum(sizes), Q1, Q3) == expected
 
 
 def test_one_missing_example_moves_a_quartile_even_where_floats_cannot_tell():
     quarter = 2**53  # above, neighbouring integers are one float
 
-    assert range_ends(np.array([quarter, 3 * quarter]), Q1, Q3) == (1, 2)
-    assert range_ends(np.array([quarter, 3 * quarter + 1]), Q1, Q3) == (2, 2)
+    assert range_ends(np.cumsum([quarter, 3 * quarter]), Q1, Q3) == (1, 2)
+    assert range_ends(np.cumsum([quarter, 3 * quarter + 1]), Q1, Q3) == (2, 2)
 
 
 def test_the_lower_end_zero_is_the_first_position():
-    assert range_ends(np.array([5, 5]), Fraction(0), Fraction(1)) == (1, 2)
+    assert range_ends(np.cumsum([5, 5]), Fraction(0), Fraction(1)) == (1, 2)
 
 
 @pytest.mark.parametrize(
@@ -324,6 +324,6 @@ def test_the_two_weightings_can_differ():
     assert taus == {"count": 1, "mass": 2}
 
 
-def test_a_cohort_of_too_many_examples_is_refused():
-    with pytest.raises(ConfigurationError, match=r"less than 2\^62"):
-        answer([1.0, 2.0], [2**61, 2**61])
+def test_a_large_cohort_of_too_many_examples_is_refused():
+    with pytest.raises(ConfigurationError, match="leave it out, or cap its size"):
+        answer([float(i) for i in range(100)], [2**61] * 100)

@@ -10,6 +10,8 @@ from terrafl.algorithms.protocol import LocalModel, Vector
 
 __all__ = ["weighted_mean"]
 
+_BLOCK = 1 << 14
+
 
 def weighted_mean(models: Sequence[LocalModel]) -> Vector:
     r"""Return $\sum_k w_k \theta^k / \sum_k w_k$.
@@ -24,9 +26,12 @@ def weighted_mean(models: Sequence[LocalModel]) -> Vector:
     >>> weighted_mean([a, b])
     array([3., 2.], dtype=float32)
     """
-    total = np.zeros(models[0].vector.shape, dtype=np.float64)
-    term = np.empty_like(total)
-    for model in models:
-        total += np.multiply(model.vector, model.weight, out=term, dtype=np.float64)
-    total /= sum(model.weight for model in models)
-    return total.astype(np.float32)
+    mean = np.empty_like(models[0].vector)
+    total_weight = sum(model.weight for model in models)
+    for start in range(0, len(mean), _BLOCK):  # a block stays in the cache for all models
+        part = slice(start, start + _BLOCK)
+        total = np.zeros(len(mean[part]), dtype=np.float64)
+        for model in models:
+            total += np.multiply(model.vector[part], model.weight, dtype=np.float64)
+        mean[part] = total / total_weight
+    return mean

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from terrafl.bench.engine import measure_engine
+from terrafl.bench.selection import measure_selection
 from terrafl.bench.workloads import WORKLOADS
 from terrafl.cli import options as o
 from terrafl.errors import ConfigurationError
@@ -55,3 +56,24 @@ def engine(
         table.add_row(title, *(value.format(m) for m in measured))
     Console().print(table)
     typer.echo(f"{measured[0].workers} workers, {repetitions} repetitions, {measured[0].data}")
+
+
+@app.command()
+def selection(json: o.Json = False) -> None:
+    """Time draws and splits at a thousand to a million clients, beside numpy's argsort."""
+    rows = measure_selection()
+    if json:
+        typer.echo(jsonlib.dumps({"rows": rows}, indent=1))
+        return
+    table = Table("what", "clients", "ms", "ratio to argsort", "bytes a client")
+    for row in rows:
+        seconds, ratio = row["seconds"], row.get("ratio")
+        held = [row.get(f"{what}_bytes_per_client") for what in ("population", "state")]
+        table.add_row(
+            str(row["what"]),
+            f"{row['clients']:,}",
+            "refuses" if seconds is None else f"{float(seconds) * 1000:,.3f}",
+            "" if ratio is None else f"{ratio:.2f}",
+            "" if held[0] is None else f"{sum(float(h or 0) for h in held):.0f}",
+        )
+    Console().print(table)

@@ -41,6 +41,8 @@ def compare(
     batch_size: o.BatchSize = None,
     eval_every: o.EvalEvery = None,
     patience: o.Patience = None,
+    precision: o.PrecisionName = None,
+    device: o.Device = None,
     settings: o.Set = None,
     workers: o.Workers = None,
     out: Annotated[
@@ -68,6 +70,8 @@ def compare(
             rounds=rounds,
             eval_every=eval_every,
             patience=patience,
+            precision=precision,
+            device=device,
             settings=o.overrides(
                 settings, learning_rate=learning_rate, epochs=epochs, batch_size=batch_size
             ),

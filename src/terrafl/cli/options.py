@@ -17,12 +17,14 @@ __all__ = [
     "ClientsPerRound",
     "ConfigFile",
     "DatasetName",
+    "Device",
     "Epochs",
     "EvalEvery",
     "Json",
     "LearningRate",
     "ModelName",
     "Patience",
+    "PrecisionName",
     "Quiet",
     "Rounds",
     "Scenario",
@@ -49,6 +51,10 @@ EvalEvery = Annotated[int | None, typer.Option(help="Rounds between evaluations.
 Patience = Annotated[
     int | None, typer.Option(help="Stop after this many evaluations without a new best.")
 ]
+PrecisionName = Annotated[
+    str | None, typer.Option("--precision", help="fp32, or bf16 where the processor has it.")
+]
+Device = Annotated[str | None, typer.Option(help="As torch names it; only cpu is tested.")]
 LearningRate = Annotated[float | None, typer.Option(help="Of local training.")]
 Epochs = Annotated[int | None, typer.Option(help="Of local training.")]
 BatchSize = Annotated[int | None, typer.Option(help="Of local training.")]

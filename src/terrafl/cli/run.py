@@ -35,6 +35,8 @@ def run(
     batch_size: o.BatchSize = None,
     eval_every: o.EvalEvery = None,
     patience: o.Patience = None,
+    precision: o.PrecisionName = None,
+    device: o.Device = None,
     settings: o.Set = None,
     workers: o.Workers = None,
     out: Annotated[Path | None, typer.Option(help="The run folder to create.")] = None,
@@ -55,6 +57,8 @@ def run(
         seed=seed,
         eval_every=eval_every,
         patience=patience,
+        precision=precision,
+        device=device,
         settings=o.overrides(
             settings, learning_rate=learning_rate, epochs=epochs, batch_size=batch_size
         ),

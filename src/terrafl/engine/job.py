@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +15,9 @@ from terrafl.engine.training import LocalTraining
 from terrafl.models import MODELS, Model
 from terrafl.settings import build, named, to_plain, to_plain_named
 
-__all__ = ["Arrays", "Job", "TrainTask", "Trained", "arrays_of", "client_sizes"]
+__all__ = ["Arrays", "Job", "Precision", "TrainTask", "Trained", "arrays_of", "client_sizes"]
 
+Precision = Literal["fp32", "bf16"]
 Arrays = Mapping[str, NDArray[np.generic]]
 
 
@@ -32,6 +33,8 @@ class Job:
     scale: tuple[float, ...]
     offset: tuple[float, ...]
     seed: int
+    precision: Precision
+    device: str
     wants_loss: bool
     wants_squared_loss: bool
 
@@ -45,6 +48,8 @@ class Job:
         training: LocalTraining,
         seed: int,
         needs: frozenset[str],
+        precision: Precision = "fp32",
+        device: str = "cpu",
     ) -> Self:
         """Describe the job of training on this data set for a selector with these needs."""
         scale, offset = dataset.normalisation.affine()
@@ -57,6 +62,8 @@ class Job:
             scale=tuple(scale.tolist()),
             offset=tuple(offset.tolist()),
             seed=seed,
+            precision=precision,
+            device=device,
             wants_loss="loss" in needs,
             wants_squared_loss="squared_loss" in needs,
         )
@@ -68,7 +75,7 @@ class Job:
             "algorithm": to_plain_named(self.algorithm),
             "training": to_plain(self.training),
         }
-        rest = ("input_shape", "num_classes", "scale", "offset", "seed")
+        rest = ("input_shape", "num_classes", "scale", "offset", "seed", "precision", "device")
         wants = ("wants_loss", "wants_squared_loss")
         return own | {name: getattr(self, name) for name in rest + wants}
 

@@ -22,7 +22,7 @@ from terrafl.engine.job import Arrays, Job, Trained, TrainTask, client_sizes
 from terrafl.engine.memory import SharedMemory
 from terrafl.engine.process import ChildDied, JsonProcess, Message
 from terrafl.engine.workers import LossTask, evaluation_chunks
-from terrafl.errors import TerraflError
+from terrafl.errors import ConfigurationError, TerraflError
 from terrafl.models import Layout
 
 __all__ = ["Pool"]
@@ -72,7 +72,7 @@ class Pool:
         }
         for process in self._processes:
             process.send(self._prepare)
-        networks = [process.receive() for process in self._processes]
+        networks = [_answer_of(process) for process in self._processes]
         network = networks[0]
         self._group_size: int = network["group_size"]
         self._layout = Layout.of(
@@ -93,7 +93,7 @@ class Pool:
         for i, process in enumerate(self._processes):
             process.send(self._attach | {"first": i == 0})
         for process in self._processes:
-            process.receive()
+            _answer_of(process)
         self._shared = self._memory.view(places)
         self._initial = np.array(self._shared["received"], dtype=np.float32)
         return self
@@ -185,7 +185,7 @@ class Pool:
                     ready.unregister(key.fileobj)
                     question = busy.pop(worker)
                     try:
-                        answers[question] = self._processes[worker].receive()
+                        answers[question] = _answer_of(self._processes[worker])
                     except ChildDied as error:
                         deaths[question] += 1
                         self._replace(worker, error, deaths[question])
@@ -211,4 +211,14 @@ class Pool:
         self._processes[worker] = self._start()
         for message in (self._prepare, self._attach):
             self._processes[worker].send(message)
-            self._processes[worker].receive()
+            _answer_of(self._processes[worker])
+
+
+def _answer_of(process: JsonProcess) -> Message:
+    """Wait for an answer; raise what went wrong over there."""
+    answer = process.receive()
+    if "mistake" in answer:
+        raise ConfigurationError(answer["mistake"])
+    if "failure" in answer:
+        raise TerraflError(f"a worker failed:\n{answer['failure']}")
+    return answer

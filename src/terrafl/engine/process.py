@@ -46,6 +46,7 @@ class JsonProcess:
             pass_fds=pass_fds,
             env={**os.environ, **single, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         )
+        self._unread = b""
 
     @property
     def pid(self) -> int:
@@ -53,9 +54,17 @@ class JsonProcess:
         return self._process.pid
 
     def fileno(self) -> int:
-        """Return what becomes readable when the child has spoken or died."""
+        """Return what becomes readable when the child has spoken or died.
+
+        What was read already does not count: see :attr:`has_unread`.
+        """
         assert self._process.stdout is not None
         return self._process.stdout.fileno()
+
+    @property
+    def has_unread(self) -> bool:
+        """Whether a message has arrived together with one received before."""
+        return b"\n" in self._unread
 
     def send(self, message: Mapping[str, object]) -> None:
         """Send one message."""
@@ -68,10 +77,12 @@ class JsonProcess:
 
     def receive(self) -> Message:
         """Wait for one message."""
-        assert self._process.stdout is not None
-        line = self._process.stdout.readline()
-        if not line.endswith(b"\n"):
-            raise ChildDied(self._obituary())
+        while not self.has_unread:
+            piece = os.read(self.fileno(), 1 << 16)
+            if not piece:
+                raise ChildDied(self._obituary())
+            self._unread += piece
+        line, _, self._unread = self._unread.partition(b"\n")
         message: Message = json.loads(line)
         return message
 

@@ -15,9 +15,10 @@ from torch.nn.modules.dropout import _DropoutNd
 
 from terrafl.algorithms import Algorithm
 from terrafl.engine.batched import GROUP_SIZE, BatchedTrainer, is_batchable
-from terrafl.engine.job import Arrays, Job, Trained, TrainTask
+from terrafl.engine.job import Arrays, Job, Precision, Trained, TrainTask
 from terrafl.engine.training import LocalTraining
 from terrafl.engine.workers import EVALUATION_BATCH
+from terrafl.errors import ConfigurationError
 from terrafl.models.flat import FlatNetwork
 from terrafl.seeds import stream, torch_stream
 
@@ -41,16 +42,17 @@ class Trainer:
     def __init__(self, job: Job, arrays: Arrays) -> None:
         self._job = job
         self._arrays = arrays
+        _require_precision(job.precision, job.device)
         self._network = FlatNetwork.build(
-            job.model, job.input_shape, job.num_classes, seed=job.seed
+            job.model, job.input_shape, job.num_classes, seed=job.seed, device=job.device
         )
         modules = self._network.module.modules()
         self._has_dropout = any(isinstance(module, _DropoutNd) for module in modules)
         batchable = is_batchable(job, self._network.module)
         self._batched = BatchedTrainer(job, self._network.layout) if batchable else None
         shape = (1, -1, *(1,) * (len(job.input_shape) - 1))
-        self._scale = torch.tensor(job.scale).view(shape)
-        self._offset = torch.tensor(job.offset).view(shape)
+        self._scale = torch.tensor(job.scale, device=job.device).view(shape)
+        self._offset = torch.tensor(job.offset, device=job.device).view(shape)
 
     @property
     def network(self) -> FlatNetwork:
@@ -75,7 +77,7 @@ class Trainer:
 
     def _train_one(self, received: NDArray[np.float32], task: TrainTask) -> Trained:
         started = time.perf_counter()
-        job, start = self._job, torch.from_numpy(received)
+        job, start = self._job, torch.from_numpy(received).to(self._job.device)
         self._network.load(start)
         self._network.module.train()
         batches = self._batches(task)
@@ -128,7 +130,8 @@ class Trainer:
         for rows in batches:
             x, y = self._gather(rows[rows >= 0])
             optimizer.zero_grad(set_to_none=True)
-            losses = functional.cross_entropy(module(x), y, reduction="none")
+            with self._autocast():
+                losses = functional.cross_entropy(module(x), y, reduction="none")
             losses.mean().backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
             if job.algorithm.corrects_gradients:
                 _correct_gradients(job.algorithm, parameters, anchors)
@@ -158,15 +161,21 @@ class Trainer:
         """Return, for these rows of the test set, whether the model is right, and its loss."""
         self._network.load(torch.from_numpy(model))
         x = self._to_input(self._arrays["test_x"][start:stop])
-        y = torch.from_numpy(self._arrays["test_y"][start:stop])
+        y = self._to_device(self._arrays["test_y"][start:stop])
         scores, losses = self._losses(x, y)
-        return (scores.argmax(dim=1) == y).numpy(), losses.numpy()
+        return (scores.argmax(dim=1) == y).cpu().numpy(), losses.cpu().numpy()
 
     @torch.no_grad()
     def _losses(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
         self._network.module.eval()
-        scores: Tensor = self._network.module(x)
-        return scores, functional.cross_entropy(scores, y, reduction="none")
+        with self._autocast():
+            scores: Tensor = self._network.module(x)
+            return scores, functional.cross_entropy(scores, y, reduction="none").float()
+
+    def _autocast(self) -> AbstractContextManager[object]:
+        if self._job.precision == "fp32":
+            return nullcontext()
+        return torch.autocast(torch.device(self._job.device).type, dtype=torch.bfloat16)
 
     def _rows_of(self, client: int) -> NDArray[np.int64]:
         first, last = self._arrays["train_offsets"][client : client + 2]
@@ -175,11 +184,36 @@ class Trainer:
     def _gather(self, rows: NDArray[np.int64]) -> tuple[Tensor, Tensor]:
         """Return training inputs and labels at these rows."""
         x = self._to_input(self._arrays["train_x"][rows])
-        return x, torch.from_numpy(self._arrays["train_y"][rows])
+        return x, self._to_device(self._arrays["train_y"][rows])
 
     def _to_input(self, stored: NDArray[np.generic]) -> Tensor:
-        x = torch.from_numpy(stored).to(torch.float32)
+        x = self._to_device(stored).to(torch.float32, copy=True)  # the data is not ours to change
         return x.mul_(self._scale).add_(self._offset)
+
+    def _to_device(self, stored: NDArray[np.generic]) -> Tensor:
+        return torch.from_numpy(stored).to(self._job.device)
+
+
+def _require_precision(precision: Precision, device: str) -> None:
+    if device != "cpu" and not _exists(device):
+        raise ConfigurationError(
+            f"device must be one that torch sees here; got {device!r}: use cpu."
+        )
+    # Without the instructions oneDNN computes bfloat16 by way of float32, slower than float32.
+    supported = device != "cpu" or torch.ops.mkldnn._is_mkldnn_bf16_supported()
+    if precision == "bf16" and not supported:
+        raise ConfigurationError(
+            "precision bf16 needs a processor with bfloat16 instructions; this one has none: "
+            "use fp32."
+        )
+
+
+def _exists(device: str) -> bool:
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError):  # torch raises the latter where CUDA is not built in
+        return False
+    return True
 
 
 @torch.no_grad()

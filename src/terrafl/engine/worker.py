@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -13,6 +14,7 @@ from terrafl.engine.job import Job, TrainTask
 from terrafl.engine.memory import Place, SharedMemory
 from terrafl.engine.process import Message, serve
 from terrafl.engine.trainer import Trainer
+from terrafl.errors import UserError
 
 __all__ = ["Worker"]
 
@@ -26,9 +28,16 @@ class Worker:
     shared: dict[str, NDArray[np.generic]] | None = None
 
     def __call__(self, message: Message, answer: Callable[[Message], None]) -> None:
-        """Do what the message asks."""
+        """Do what the message asks; an error goes back to the parent, which knows the user."""
         handler = getattr(self, f"_{message['do']}")
-        answer(handler(**{key: value for key, value in message.items() if key != "do"}))
+        try:
+            result = handler(**{key: value for key, value in message.items() if key != "do"})
+        except UserError as error:
+            answer({"mistake": str(error)})
+        except Exception as error:  # whatever a network raises must reach the user
+            answer({"failure": "".join(traceback.format_exception(error))})
+        else:
+            answer(result)
 
     def _prepare(self, memory: int, job: Message, data: dict[str, list[object]]) -> Message:
         """Take up the job; tell what a model looks like."""

@@ -50,6 +50,8 @@ class Settings(TypedDict, total=False):
     rounds: int | None
     eval_every: int | None
     patience: int | None
+    precision: str | None
+    device: str | None
     settings: Mapping[str, object] | None
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from terrafl.algorithms import ALGORITHMS, Algorithm
 from terrafl.data import PARTITIONERS, Partitioner, available
+from terrafl.engine.job import Precision
 from terrafl.engine.training import LocalTraining
 from terrafl.errors import ConfigurationError, require
 from terrafl.models import MODELS, Model
@@ -56,6 +57,10 @@ class RunConfig:
         Rounds between evaluations.
     patience
         Evaluations without a new best before the run stops; ``None`` runs all rounds.
+    precision
+        ``bf16`` computes in bfloat16 where the processor has it; parameters stay in float32.
+    device
+        As torch names it. Only ``cpu`` is tested.
     """
 
     # Parts are built from their own tables; here pydantic checks only what they are.
@@ -74,6 +79,8 @@ class RunConfig:
     seed: int = 0
     eval_every: int = 1
     patience: int | None = None
+    precision: Precision = "fp32"
+    device: str = "cpu"
 
     def __post_init__(self) -> None:
         names = list(available())

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from terrafl.errors import RunFolderError
+from terrafl.errors import RunFolderError, UserError
 from terrafl.experiments.config import RunConfig, read_toml
 from terrafl.experiments.provenance import versions
 from terrafl.experiments.result import Result
@@ -51,7 +51,12 @@ def execute(
         )
     with folder:
         _write_config(folder, config)
-        summary = _train(folder, config, workers, on_round, checkpoint_every_s)
+        try:
+            summary = _train(folder, config, workers, on_round, checkpoint_every_s)
+        except UserError:
+            if not folder.checkpoints.exists():  # nothing was trained: leave no run behind
+                folder.config.unlink()
+            raise
     return Result(config, summary, folder, temporary)
 
 

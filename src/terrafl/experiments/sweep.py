@@ -123,16 +123,18 @@ def _next(process: JsonProcess, queue: Iterator[Cell]) -> Cell | None:
 
 
 def _heard(process: JsonProcess, cell: Cell, on_round: OnCell) -> bool:
-    """Take one message of a cell; return whether the cell is finished."""
-    try:
-        message: Mapping[str, Any] = process.receive()  # Any: what JSON can hold
-    except ChildDied as error:
-        raise TerraflError(
-            f"the run in {cell.folder} was interrupted: {error}. What it had done is kept: "
-            "run the same command again."
-        ) from error
-    if "error" in message:
-        raise TerraflError(f"the run in {cell.folder} failed: {message['error']}")
-    if "done" in message:
-        on_round(cell, message["done"], message["planned"], message["accuracy"])
-    return "finished" in message
+    """Take what a cell has said; return whether it is finished."""
+    while True:
+        try:
+            message: Mapping[str, Any] = process.receive()  # Any: what JSON can hold
+        except ChildDied as error:
+            raise TerraflError(
+                f"the run in {cell.folder} was interrupted: {error}. What it had done is kept: "
+                "run the same command again."
+            ) from error
+        if "error" in message:
+            raise TerraflError(f"the run in {cell.folder} failed: {message['error']}")
+        if "done" in message:
+            on_round(cell, message["done"], message["planned"], message["accuracy"])
+        if "finished" in message or not process.has_unread:
+            return "finished" in message

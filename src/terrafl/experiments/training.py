@@ -89,6 +89,8 @@ def job_of(config: RunConfig, data: FederatedData) -> Job:
         training=config.training,
         seed=config.seed,
         needs=frozenset(config.selector.needs),
+        precision=config.precision,
+        device=config.device,
     )
 
 

@@ -28,6 +28,8 @@ class FlatNetwork:
         The network; its tensors are replaced by views into :attr:`vector`.
     final_layer
         Name of the linear layer that gives the class scores.
+    device
+        Where it lives, as torch names it.
 
     Attributes
     ----------
@@ -41,7 +43,8 @@ class FlatNetwork:
         The trainable tensors, views into the vector.
     """
 
-    def __init__(self, module: nn.Module, final_layer: str) -> None:
+    def __init__(self, module: nn.Module, final_layer: str, device: str = "cpu") -> None:
+        module = module.to(device)
         parameters = dict(module.named_parameters())
         buffers = {n: b for n, b in module.named_buffers() if b.is_floating_point()}
         head = dict(module.named_modules()).get(final_layer)
@@ -55,7 +58,7 @@ class FlatNetwork:
             [(n, tuple(b.shape)) for n, b in buffers.items()],
             final_layer,
         )
-        self.vector = torch.empty(self.layout.size, dtype=torch.float32)
+        self.vector = torch.empty(self.layout.size, dtype=torch.float32, device=device)
         tensors = {**parameters, **buffers}
         for entry in (*self.layout.parameters, *self.layout.buffers):
             view = self.vector[entry.place].view(entry.shape)
@@ -65,12 +68,18 @@ class FlatNetwork:
 
     @classmethod
     def build(
-        cls, model: Model, input_shape: tuple[int, ...], num_classes: int, *, seed: int
+        cls,
+        model: Model,
+        input_shape: tuple[int, ...],
+        num_classes: int,
+        *,
+        seed: int,
+        device: str = "cpu",
     ) -> FlatNetwork:
         """Build a network with the initial weights that belong to this seed."""
         with torch_stream(seed, "model"):
             module = model.build(input_shape, num_classes)
-        return cls(module, model.final_layer)
+        return cls(module, model.final_layer, device)
 
     def load(self, vector: torch.Tensor) -> None:
         """Take these values."""
@@ -78,4 +87,4 @@ class FlatNetwork:
 
     def to_numpy(self) -> NDArray[np.float32]:
         """Return a copy of the vector."""
-        return self.vector.numpy().copy()
+        return self.vector.to("cpu", copy=True).numpy()

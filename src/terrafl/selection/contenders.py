@@ -6,6 +6,7 @@ variance is kept, to be judged in integers.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -50,6 +51,33 @@ def contenders(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class _Cohort:
+    """The clients in ascending order of norm, and what distances are multiplied by."""
+
+    norms: Floats
+    sizes: NDArray[np.int64]
+    scale: float
+
+    def sums(self, origin: float, start: int, stop: int) -> Floats:
+        """Return S, A and B of a range; numpy adds pairwise inside a block."""
+        total = np.zeros(3)
+        for begin in range(start, stop, _BLOCK):
+            total += self.terms(origin, begin, min(begin + _BLOCK, stop)).sum(axis=1)
+        return total
+
+    def terms(self, origin: float, start: int, stop: int) -> Floats:
+        """Return n, n d and n d^2 of a block, as three rows."""
+        terms = np.empty((3, stop - start))
+        distances = self.norms[start:stop] - origin
+        distances *= self.scale
+        np.abs(distances, out=distances)
+        terms[0] = self.sizes[start:stop]
+        np.multiply(terms[0], distances, out=terms[1])
+        np.multiply(terms[1], distances, out=terms[2])
+        return terms
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class _Search:
     """The search range cut into blocks, with the sums on either side of each.
 
@@ -58,8 +86,7 @@ class _Search:
     the other's magnitude.
     """
 
-    values: Floats
-    sizes: NDArray[np.int64]
+    cohort: _Cohort
     weighting: Weighting
     starts: list[int]  # first position of each block
     stops: list[int]
@@ -72,20 +99,20 @@ class _Search:
         cls, norms: Floats, sizes: NDArray[np.int64], first: int, end: int, weighting: Weighting
     ) -> _Search:
         """Prepare the search."""
-        exponent = int(np.frexp(norms[-1])[1])
-        values = np.ldexp(norms, -exponent)  # the largest in [0.5, 1): nothing overflows
+        # Distances are scaled by a power of two, which is exact, so that no square overflows.
+        scale = math.ldexp(1.0, min(-math.frexp(norms[-1])[1], 1023))
         starts = list(range(first, end, _BLOCK))
         stops = [*starts[1:], end]
-        easy = [_sums(values, sizes, values[0], 0, first)]
+        cohort = _Cohort(norms, sizes, scale)
+        easy = [cohort.sums(norms[0], 0, first)]
         for start, stop in zip(starts[:-1], stops[:-1], strict=True):
-            easy.append(easy[-1] + _sums(values, sizes, values[0], start, stop))
-        hard = [_sums(values, sizes, values[-1], end - 1, len(values))]
+            easy.append(easy[-1] + cohort.sums(norms[0], start, stop))
+        hard = [cohort.sums(norms[-1], end - 1, len(norms))]
         for start, stop in zip(stops[-2::-1], stops[:0:-1], strict=True):
-            hard.append(hard[-1] + _sums(values, sizes, values[-1], start - 1, stop - 1))
-        depth = _PAIRWISE + 2 * len(values) // _BLOCK + _WIDTH + _BLOCK // _WIDTH
+            hard.append(hard[-1] + cohort.sums(norms[-1], start - 1, stop - 1))
+        depth = _PAIRWISE + 2 * len(norms) // _BLOCK + _WIDTH + _BLOCK // _WIDTH
         return cls(
-            values=values,
-            sizes=sizes,
+            cohort=cohort,
             weighting=weighting,
             starts=starts,
             stops=stops,
@@ -103,41 +130,18 @@ class _Search:
         than twice that, and 1e-280 covers underflow, next to norms of about 1.
         """
         start, stop = self.starts[block], self.stops[block]
-        easy = _after(self.easy[block], self._terms(start, stop - 1, self.values[0]))
-        backward = self._terms(start, stop - 1, self.values[-1])[:, ::-1]
+        norms = self.cohort.norms
+        easy = _after(self.easy[block], self.cohort.terms(norms[0], start, stop - 1))
+        backward = self.cohort.terms(norms[-1], start, stop - 1)[:, ::-1]
         hard = _after(self.hard[block], backward)[:, ::-1]
         variance, error = np.zeros(stop - start), np.full(stop - start, 1e-280)
         position = np.arange(start, stop)
-        for sums, count in ((easy, position), (hard, len(self.values) - position)):
+        for sums, count in ((easy, position), (hard, len(norms) - position)):
             mass, first_moment, second_moment = sums
             share = count / mass if self.weighting == "count" else 1.0
             variance += share * (second_moment - first_moment**2 / mass)
             error += share * self.error * second_moment
         return variance - error, variance + error
-
-    def _terms(self, start: int, stop: int, origin: float) -> Floats:
-        return _terms(self.values, self.sizes, origin, start, stop)
-
-
-def _sums(values: Floats, sizes: NDArray[np.int64], origin: float, start: int, stop: int) -> Floats:
-    """Return S, A and B of a range; numpy adds pairwise inside a block."""
-    total = np.zeros(3)
-    for begin in range(start, stop, _BLOCK):
-        block = _terms(values, sizes, origin, begin, min(begin + _BLOCK, stop))
-        total += block.sum(axis=1)
-    return total
-
-
-def _terms(
-    values: Floats, sizes: NDArray[np.int64], origin: float, start: int, stop: int
-) -> Floats:
-    """Return n, n d and n d^2 of a block, as three rows."""
-    terms = np.empty((3, stop - start))
-    distances = np.abs(values[start:stop] - origin)
-    terms[0] = sizes[start:stop]
-    np.multiply(terms[0], distances, out=terms[1])
-    np.multiply(terms[1], distances, out=terms[2])
-    return terms
 
 
 def _after(before: Floats, terms: Floats) -> Floats:

@@ -120,10 +120,10 @@ def split(
     norms, sizes = np.asarray(norms, dtype=np.float64), np.asarray(sizes, dtype=np.int64)
     order = _sorted_order(norms)
     ordered_norms, ordered_sizes = norms[order], sizes[order]
-    if float(ordered_sizes.sum(dtype=np.float64)) >= 2.0**62:
+    if int(sizes.max()) * len(sizes) >= 2**62:
         raise ConfigurationError(
-            "the examples of a cohort must number less than 2^62; got a client with "
-            f"{int(ordered_sizes.max())}: leave it out, or cap its size."
+            f"{len(sizes)} clients must have fewer than {2**62 // len(sizes)} examples each; "
+            f"got one with {int(sizes.max())}: leave it out, or cap its size."
         )
     first, end = range_ends(np.cumsum(ordered_sizes), *search_range)
     if first >= end:
