@@ -7,6 +7,7 @@
 
 from typing import TYPE_CHECKING
 
+from terrafl._lazy import lazily
 from terrafl._version import __version__
 
 if TYPE_CHECKING:
@@ -30,23 +31,18 @@ __all__ = [
     "run",
 ]
 
-_HOMES = {
-    **dict.fromkeys(("FedAvg", "FedProx"), "terrafl.algorithms"),
-    **dict.fromkeys(("compare", "run"), "terrafl.experiments.api"),
-    "resume": "terrafl.experiments.run",
-    **dict.fromkeys(
-        ("HBase", "HiCSFL", "Oort", "PowerOfChoice", "Random", "Terraform"), "terrafl.selection"
-    ),
-}
-
-
-def __getattr__(name: str) -> object:
-    """Load a public name when it is first used, so that importing a room stays cheap."""
-    if name not in _HOMES:
-        raise AttributeError(f"module 'terrafl' has no attribute {name!r}")
-    from importlib import import_module
-
-    return getattr(import_module(_HOMES[name]), name)
+__getattr__ = lazily(
+    __name__,
+    {
+        **dict.fromkeys(("FedAvg", "FedProx"), "terrafl.algorithms"),
+        **dict.fromkeys(("compare", "run"), "terrafl.experiments.api"),
+        "resume": "terrafl.experiments.run",
+        **dict.fromkeys(
+            ("HBase", "HiCSFL", "Oort", "PowerOfChoice", "Random", "Terraform"),
+            "terrafl.selection",
+        ),
+    },
+)
 
 
 def __dir__() -> list[str]:

@@ -5,7 +5,10 @@ import selectors
 import signal
 import subprocess
 import sys
+import termios
 import time
+from array import array
+from fcntl import ioctl
 
 import pytest
 
@@ -35,6 +38,11 @@ def handle(message, answer):
 
 serve(handle)
 """
+
+
+def waiting_bytes(process):
+    """Return how much lies in the pipe from a child."""
+    return array("i", ioctl(process.fileno(), termios.FIONREAD, bytes(4)))[0]
 
 
 @pytest.fixture
@@ -102,7 +110,8 @@ def test_a_child_with_something_to_say_can_be_waited_for(child):
 
 def test_answers_that_arrive_together_are_all_heard(child):
     child.send({"do": "count", "to": 3})
-    time.sleep(1)  # until all are there
+    while waiting_bytes(child) < 3 * len('{"number": 0}\n'):
+        time.sleep(0.01)
     heard = [child.receive()]
 
     while child.has_unread:

@@ -172,6 +172,14 @@ def test_places_without_an_unexplored_client_are_exploited_or_filled(rules, spli
     assert (len(picks.exploited), len(picks.explored), len(picks.filled)) == split
 
 
+def test_nobody_below_the_cut_off_is_exploited():
+    clients = Standing(np.arange(4), np.array([10.0, 9.6, 9.4, 1.0]), np.arange(0), np.empty(0))
+
+    drawn = {int(pick(stream(i, "test"), clients, 1, 0.0, PAPER).exploited[0]) for i in range(50)}
+
+    assert drawn == {0, 1}  # 95 % of the highest utility admits
+
+
 def test_the_released_programs_explore_among_the_most_appealing():
     appeals = np.arange(100.0)
     clients = Standing(np.arange(0), np.empty(0), np.arange(100), appeals)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from terrafl.errors import ConfigurationError
-from terrafl.selection.split import Q1, Q3, range_ends, split
+from terrafl.selection.splitting import Q1, Q3, range_ends, split
 
 RANGES = [
     (Q1, Q3),

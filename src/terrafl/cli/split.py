@@ -19,7 +19,7 @@ from rich.table import Table
 from terrafl.cli import options as o
 from terrafl.errors import ConfigurationError, UserError
 from terrafl.selection.report import Report, judge
-from terrafl.selection.split import split as cut
+from terrafl.selection.splitting import split as cut
 from terrafl.selection.terraform import parse_range
 
 __all__ = ["split"]

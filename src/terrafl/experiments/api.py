@@ -12,7 +12,6 @@ import os
 from collections.abc import Mapping, Sequence
 from itertools import product
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, TypedDict, Unpack
 
 from terrafl.algorithms import Algorithm
@@ -24,6 +23,7 @@ from terrafl.experiments.result import Result
 from terrafl.experiments.run import OnRound, execute
 from terrafl.experiments.sweep import Cell, OnCell, sweep
 from terrafl.models import Model
+from terrafl.runs.temporary import TemporaryFolder
 from terrafl.selection import SELECTORS, Selector
 from terrafl.settings import to_plain, to_plain_named
 
@@ -142,8 +142,8 @@ def compare(
     **settings
         See :class:`Settings`.
     """
-    temporary = None if out else TemporaryDirectory(prefix="terrafl-")
-    folder = Path(out or (temporary.name if temporary else ""))
+    temporary = TemporaryFolder() if out is None else None
+    folder = temporary.path if temporary else Path(out or "")
     plan = cells(folder, selectors, algorithms, seeds, **settings)
     sweep(plan, workers=workers or default_workers(), on_round=on_round)
     return Compared.read([cell.folder for cell in plan], temporary)

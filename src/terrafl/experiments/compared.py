@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from terrafl.reports import Comparison, compare_runs, rows
+from terrafl.runs.temporary import TemporaryFolder
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -34,12 +34,10 @@ class Compared:
 
     folders: tuple[Path, ...]
     comparison: Comparison
-    _temporary: TemporaryDirectory[str] | None = None
+    _temporary: TemporaryFolder | None = None
 
     @classmethod
-    def read(
-        cls, folders: Sequence[Path], temporary: TemporaryDirectory[str] | None = None
-    ) -> Compared:
+    def read(cls, folders: Sequence[Path], temporary: TemporaryFolder | None = None) -> Compared:
         """Compare finished runs."""
         return cls(tuple(folders), compare_runs(folders), temporary)
 

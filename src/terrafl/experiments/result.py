@@ -5,11 +5,11 @@ from __future__ import annotations
 import html
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from terrafl.experiments.config import RunConfig
 from terrafl.runs import Point, RunFolder, Summary
+from terrafl.runs.temporary import TemporaryFolder
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -34,7 +34,7 @@ class Result:
     config: RunConfig
     summary: Summary
     folder: RunFolder
-    _temporary: TemporaryDirectory[str] | None = None  # a folder of nobody's lives as long as this
+    _temporary: TemporaryFolder | None = None  # a folder of nobody's lives as long as this
 
     @property
     def accuracy(self) -> float:

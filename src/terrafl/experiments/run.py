@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from terrafl.errors import RunFolderError, UserError
 from terrafl.experiments.config import RunConfig, read_toml
@@ -12,6 +11,7 @@ from terrafl.experiments.provenance import versions
 from terrafl.experiments.result import Result
 from terrafl.runs import RunFolder, Summary
 from terrafl.runs.atomic import write_atomically
+from terrafl.runs.temporary import TemporaryFolder
 
 __all__ = ["OnRound", "execute", "read_config", "resume"]
 
@@ -42,8 +42,8 @@ def execute(
     checkpoint_every_s
         Least seconds between checkpoints.
     """
-    temporary = None if out else TemporaryDirectory(prefix="terrafl-")
-    folder = RunFolder(out or Path(temporary.name if temporary else ""))
+    temporary = TemporaryFolder() if out is None else None
+    folder = RunFolder(temporary.path if temporary else Path(out or ""))
     if folder.is_started:
         raise RunFolderError(
             f"{folder.path} already holds a run: go on with it by terrafl resume {folder.path}, "

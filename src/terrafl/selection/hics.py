@@ -58,8 +58,8 @@ class HiCSFL:
     compat
         ``paper``, or ``released`` for what the authors' program does instead.
     max_population
-        Largest population accepted. Memory grows with its square and time with its cube:
-        a fifth of a second per round for 1,000 clients, minutes for 10,000.
+        Largest population accepted. Memory grows with its square and time with its cube: about
+        a quarter of a second per round for 1,000 clients, 12 seconds for 3,600.
 
     Notes
     -----
@@ -75,7 +75,7 @@ class HiCSFL:
     the row means of the weight update, the angle is between weight and bias updates laid end
     to end, clients inside a cluster are equally likely, and the warm-up lasts
     $\lfloor N / K \rfloor$ rounds in the order of ids, after which clients still unheard of are
-    never drawn. Not followed: the freezing of updates after the warm-up, which looks at the
+    drawn only where there are too few others. Not followed: the freezing of updates after the warm-up, which looks at the
     partition's Dirichlet parameters, unknown to any server; the switch to clustered sampling
     by the variance of the entropies, whose direction is inverted against the paper and differs
     between versions; and the failures for more clusters than places, for large updates and for

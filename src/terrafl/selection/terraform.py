@@ -18,7 +18,7 @@ import numpy as np
 from terrafl.errors import ConfigurationError, require
 from terrafl.selection.protocol import Averaging, Cohort, Context, Json, State
 from terrafl.selection.report import Need, Report
-from terrafl.selection.split import Q1, Q3, Split, Weighting, split
+from terrafl.selection.splitting import Q1, Q3, Split, Weighting, split
 
 __all__ = ["Fractional", "SearchRange", "Signal", "Terraform", "parse_range"]
 

@@ -1,0 +1,27 @@
+"""A folder that lives as long as somebody holds on to it."""
+
+from __future__ import annotations
+
+import shutil
+import weakref
+from pathlib import Path
+from tempfile import mkdtemp
+
+__all__ = ["TemporaryFolder"]
+
+
+class TemporaryFolder:
+    """A new folder, deleted with this object or at the end of the program.
+
+    Unlike :class:`tempfile.TemporaryDirectory` it goes without a warning: to keep a run only as
+    long as its result is what the caller asked for.
+
+    Attributes
+    ----------
+    path
+        The folder.
+    """
+
+    def __init__(self) -> None:
+        self.path = Path(mkdtemp(prefix="terrafl-"))
+        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
