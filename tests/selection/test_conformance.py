@@ -71,9 +71,11 @@ def test_another_seed_gives_another_conversation(make, talk):
     assert talk(make()).rounds() != talk(make(), seed=1).rounds()
 
 
-@pytest.mark.parametrize("arrange", [lambda reports: reports[::-1], lambda r: r[2:] + r[:2]])
-def test_the_order_of_arrival_does_not_matter(make, talk, arrange):
-    assert talk(make()).rounds() == talk(make(), arrange=arrange).rounds()
+def test_the_order_of_arrival_does_not_matter(make, talk):
+    def shuffled(reports):
+        return [reports[i] for i in stream(3, "arrival").permutation(len(reports))]
+
+    assert talk(make()).rounds() == talk(make(), arrange=shuffled).rounds()
 
 
 def test_a_round_draws_as_many_as_asked_for_and_then_ends(make, talk):
@@ -109,7 +111,7 @@ def test_only_clients_within_reach_are_drawn(make, talk):
 
 
 @given(mask=st.lists(st.booleans(), min_size=1, max_size=8), wanted=st.integers(1, 10))
-@settings(derandomize=True, max_examples=25)
+@settings(derandomize=True, deadline=None, max_examples=25)
 @pytest.mark.parametrize("name", CONFIGURATIONS)
 def test_any_reach_and_any_number_asked_for_are_met(name, talk, make_population, mask, wanted):
     make = CONFIGURATIONS[name]

@@ -10,7 +10,7 @@ from terrafl.selection.protocol import Population
 
 POPULATION = Population.of({"a": 10, "b": 20, "c": 30, "d": 40})
 CHANCES = np.array([0.1, 0.2, 0.3, 0.4])
-ROUNDS = 4000
+ROUNDS = 2000
 
 
 def counts(selector, make_context, clients_per_round, available=None):
@@ -28,8 +28,8 @@ def counts(selector, make_context, clients_per_round, available=None):
 def test_with_replacement_each_draw_follows_the_sizes(make_context):
     frequencies = counts(HBase(), make_context, 5) / (5 * ROUNDS)
 
-    # 20,000 independent draws: the standard deviation is at most 0.0035.
-    assert frequencies == pytest.approx(CHANCES, abs=5 * 0.0035)
+    # 10,000 independent draws: the standard deviation is at most 0.0049.
+    assert frequencies == pytest.approx(CHANCES, abs=5 * 0.0049)
 
 
 def test_the_plain_mean_over_draws_is_unbiased(make_context):
@@ -38,8 +38,8 @@ def test_the_plain_mean_over_draws_is_unbiased(make_context):
 
     plain_mean = counts(HBase(), make_context, 5) @ values / (5 * ROUNDS)
 
-    # The values' standard deviation is below 2: over 20,000 draws, below 0.015.
-    assert plain_mean == pytest.approx(weighted_mean, abs=5 * 0.015)
+    # The values' standard deviation is below 2: over 10,000 draws, below 0.02.
+    assert plain_mean == pytest.approx(weighted_mean, abs=5 * 0.02)
 
 
 def test_without_replacement_clients_follow_successive_draws(make_context):
@@ -51,8 +51,8 @@ def test_without_replacement_clients_follow_successive_draws(make_context):
 
     frequencies = counts(HBase(replace=False), make_context, 2) / ROUNDS
 
-    # 4,000 rounds: the standard deviation is at most 0.0079.
-    assert frequencies == pytest.approx(expected, abs=5 * 0.0079)
+    # 2,000 rounds: the standard deviation is at most 0.0112.
+    assert frequencies == pytest.approx(expected, abs=5 * 0.0112)
 
 
 def test_chances_are_shared_among_the_clients_within_reach(make_context):
@@ -60,7 +60,7 @@ def test_chances_are_shared_among_the_clients_within_reach(make_context):
 
     frequencies = counts(HBase(), make_context, 5, available=reach) / (5 * ROUNDS)
 
-    assert frequencies == pytest.approx([0.2, 0, 0, 0.8], abs=5 * 0.0035)
+    assert frequencies == pytest.approx([0.2, 0, 0, 0.8], abs=5 * 0.0049)
 
 
 def test_every_draw_counts_towards_the_weight(make_context):

@@ -117,7 +117,7 @@ def test_clients_that_never_answer_cannot_hold_up_the_training(talk, make_report
 
 def test_clusters_are_drawn_by_their_mean_entropy_and_clients_by_size(make_context, make_report):
     population = Population.of({"a": 10, "b": 30, "c": 20, "d": 20})
-    selector, counts, rounds = two_kinds(make_report), Counter(), 3000
+    selector, counts, rounds = two_kinds(make_report), Counter(), 2000
 
     for seed in range(rounds):
         context = make_context(population, round=9, num_rounds=12, clients_per_round=1, seed=seed)
@@ -126,8 +126,8 @@ def test_clusters_are_drawn_by_their_mean_entropy_and_clients_by_size(make_conte
     weights = [math.exp(4 * (1 - 9 / 12) * h) for h in (math.log(4), 0.0)]  # gamma_t = 1
     balanced, skewed = (weight / sum(weights) for weight in weights)
     expected = [balanced / 4, balanced * 3 / 4, skewed / 2, skewed / 2]
-    # 3,000 draws: the standard deviation is at most 0.0091.
-    assert [counts[c] / rounds for c in "abcd"] == pytest.approx(expected, abs=5 * 0.0091)
+    # 2,000 draws: the standard deviation is at most 0.0112.
+    assert [counts[c] / rounds for c in "abcd"] == pytest.approx(expected, abs=5 * 0.0112)
 
 
 def test_the_journal_shows_the_clusters_and_who_came_from_which(make_context, make_report):
@@ -189,6 +189,23 @@ def test_the_program_measures_entropy_on_row_means_and_draws_uniformly_inside(
     assert drawn["a"] / 1000 == pytest.approx(0.5, abs=5 * 0.016)
     assert cohorts[0].why["clusters"][0]["mean_entropy"] == pytest.approx(0.0, abs=1e-6)
     assert selector.needs == {"weight_update", "bias_update"}
+
+
+def test_the_program_takes_angles_between_weights_and_biases_together(make_context, make_report):
+    population = Population.of(dict.fromkeys("abcd", 10))
+    selector = HiCSFL(compat="released", num_clusters=2)
+    weight = np.array([[0.05, -0.05], [0.0, 0.0]])  # its row means are zero: equal entropies
+    signs = {"a": 1, "b": -1, "c": 1, "d": -1}
+    selector.refine(
+        [
+            make_report(client, weight_update=sign * weight, bias_update=np.zeros(2))
+            for client, sign in signs.items()
+        ]
+    )
+
+    cohort = selector.draw(make_context(population, round=5, clients_per_round=4))
+
+    assert [cluster["drawn"] for cluster in cohort.why["clusters"]] == [["a", "c"], ["b", "d"]]
 
 
 def test_updates_of_another_length_are_ignored(make_context, make_report):

@@ -12,7 +12,7 @@ ids = st.text(st.characters(blacklist_categories=("Cs",), blacklist_characters="
 
 
 @given(st.dictionaries(ids, st.integers(1, 2**40), min_size=1))
-@settings(derandomize=True)
+@settings(derandomize=True, deadline=None)
 def test_a_population_keeps_ids_in_string_order_with_their_sizes(sizes):
     population = Population.of(sizes)
 
@@ -22,7 +22,7 @@ def test_a_population_keeps_ids_in_string_order_with_their_sizes(sizes):
 
 
 @given(st.sets(ids, min_size=1), st.data())
-@settings(derandomize=True)
+@settings(derandomize=True, deadline=None)
 def test_positions_and_names_are_inverse(known, data):
     population = Population.of(dict.fromkeys(known, 1))
     some = data.draw(st.lists(st.sampled_from(sorted(known))))
@@ -62,7 +62,7 @@ def test_everybody_is_eligible_unless_a_mask_says_otherwise(make_population, mak
 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=30), st.integers(1, 40))
-@settings(derandomize=True)
+@settings(derandomize=True, deadline=None)
 def test_a_uniform_draw_is_distinct_and_within_reach(make_population, make_context, mask, wanted):
     available = np.array(mask)
     context = make_context(
@@ -86,7 +86,7 @@ def test_a_uniform_draw_does_not_depend_on_how_full_reach_is_written(make_popula
 
 
 @given(st.lists(ids))
-@settings(derandomize=True)
+@settings(derandomize=True, deadline=None)
 def test_a_cohort_counts_repeated_ids_in_string_order(drawn):
     cohort = Cohort.of(drawn)
 

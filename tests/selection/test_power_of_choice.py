@@ -32,7 +32,7 @@ def population_of(names):
     ),
     st.integers(1, 8),
 )
-@settings(derandomize=True)
+@settings(derandomize=True, deadline=None)
 def test_the_highest_losses_win_and_equal_ones_go_by_id(make_context, losses, wanted):
     context = make_context(population_of(losses), clients_per_round=wanted, losses=Asked(losses))
 
@@ -68,14 +68,14 @@ def test_twice_the_cohort_are_candidates_unless_told_otherwise(make_population, 
 
 def test_candidates_are_drawn_in_proportion_to_size(make_context):
     population = Population.of({"a": 10, "b": 20, "c": 30, "d": 40})
-    selector, rounds, counts = PowerOfChoice(candidates=1), 6000, np.zeros(4)
+    selector, rounds, counts = PowerOfChoice(candidates=1), 3000, np.zeros(4)
 
     for number in range(rounds):
         context = make_context(population, round=number, clients_per_round=1)
         counts[population.index(selector.draw(context).clients)] += 1
 
-    # 6,000 rounds: the standard deviation is at most 0.0065.
-    assert counts / rounds == pytest.approx([0.1, 0.2, 0.3, 0.4], abs=5 * 0.0065)
+    # 3,000 rounds: the standard deviation is at most 0.0091.
+    assert counts / rounds == pytest.approx([0.1, 0.2, 0.3, 0.4], abs=5 * 0.0091)
 
 
 def test_cpow_d_asks_for_one_mini_batch(make_population, make_context):

@@ -35,7 +35,7 @@ def contenders(
     first, end
         The search range, ``1 <= first < end <= N``.
     weighting
-        How clusters weigh, see :func:`terrafl.selection.split.split`.
+        How clusters weigh, see :func:`terrafl.selection.splitting.split`.
     """
     search = _Search.over(norms, sizes, first, end, weighting)
     bounds = [search.bounds(block) for block in range(len(search.starts))]

@@ -71,15 +71,15 @@ class HiCSFL:
     round had are learnt; others are ignored. A cluster without a client left to draw is
     passed over.
 
-    ``released`` follows the program where it differs without failing: the entropy is that of
-    the row means of the weight update, the angle is between weight and bias updates laid end
-    to end, clients inside a cluster are equally likely, and the warm-up lasts
-    $\lfloor N / K \rfloor$ rounds in the order of ids, after which clients still unheard of are
-    drawn only where there are too few others. Not followed: the freezing of updates after the warm-up, which looks at the
-    partition's Dirichlet parameters, unknown to any server; the switch to clustered sampling
-    by the variance of the entropies, whose direction is inverted against the paper and differs
-    between versions; and the failures for more clusters than places, for large updates and for
-    cosines rounded above 1.
+    ``released`` follows the program where it differs without failing: the entropy is that of the
+    row means of the weight update, the angle is between weight and bias updates laid end to end,
+    clients inside a cluster are equally likely, and the warm-up lasts $\lfloor N / K \rfloor$
+    rounds in the order of ids, after which clients still unheard of are drawn only where there are
+    too few others. Not followed: the freezing of updates after the warm-up, which looks at the
+    partition's Dirichlet parameters, unknown to any server; the switch to clustered sampling by the
+    variance of the entropies, whose direction is inverted against the paper and differs between
+    versions; and the failures for more clusters than places, for large updates and for cosines
+    rounded above 1.
     """
 
     name: ClassVar[str] = "hics"

@@ -74,7 +74,8 @@ class Oort:
     duration; the pacer compares at the end of each window of $W$ rounds; places that one of
     the two groups cannot fill go to the other; a client takes part when its report is
     accepted; and when the cap would leave too few clients for a cohort it is raised to its next
-    multiple, for everybody alike, so that it never starves a round.
+    multiple, for everybody alike, so that it never starves a round. Durations that are
+    ``measured`` differ between equal runs, and with them the cohorts.
 
     The presets ``oort-repo``, ``fedscale`` and ``hics`` follow the published programs:
     utilities are rescaled to about [0, 1] before the temporal term, the cut-off is taken one
