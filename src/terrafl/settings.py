@@ -87,13 +87,13 @@ def _imported(path: str, where: str) -> type[Any]:  # Any: the user's own class
     module, _, attribute = path.partition(":")
     try:
         found = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
+    except (ImportError, AttributeError, ValueError, TypeError) as error:
         raise ConfigurationError(
             f"{where}.name must be a known name or an importable module:Class; "
             f"got {path!r}, and {error}."
         ) from error
-    if not isinstance(found, type):
-        raise ConfigurationError(f"{where}.name must name a class; {path!r} is not one.")
+    if not isinstance(found, type) or not dataclasses.is_dataclass(found):
+        raise ConfigurationError(f"{where}.name must name a dataclass; {path!r} is not one.")
     return found
 
 
@@ -116,16 +116,17 @@ def build(cls: type[Built], plain: Mapping[str, object], where: str) -> Built:
 
 def _sentence(error: ValidationError, where: str) -> str:
     first = error.errors()[0]
+    place = ".".join([where, *(str(part) for part in first["loc"] if not _is_type_name(part))])
     reason = first.get("ctx", {}).get("error")
     if isinstance(reason, ConfigurationError):  # raised by the object's own checks
-        return f"{where}.{reason}"
-    place = ".".join([where, *(str(part) for part in first["loc"] if not _is_type_name(part))])
+        return f"{place}.{reason}"
     return f"{place}: {first['msg'][0].lower()}{first['msg'][1:]}; got {first['input']!r}."
 
 
 def _is_type_name(part: int | str) -> bool:
     # For a union pydantic adds the name of the member it tried.
-    return isinstance(part, str) and (not part.isidentifier() or part in _TYPE_NAMES)
+    is_class = isinstance(part, str) and part[:1].isupper()
+    return isinstance(part, str) and (is_class or not part.isidentifier() or part in _TYPE_NAMES)
 
 
 _TYPE_NAMES = frozenset({"int", "float", "str", "bool", "fraction", "literal", "tuple"})

@@ -1,6 +1,8 @@
 """The split of Algorithm 1 against rational arithmetic, done the slow obvious way."""
 
+from bisect import bisect_left
 from fractions import Fraction
+from itertools import accumulate
 
 import numpy as np
 import pytest
@@ -127,7 +129,7 @@ def test_the_split_of_a_hard_cohort_is_the_exact_one(kind, search_range, weighti
     )
 
 
-# Beyond 48 candidates floating point discards the positions that cannot win.
+# Beyond 64 clients floating point discards the positions that cannot win.
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("weighting", WEIGHTINGS)
 @pytest.mark.parametrize(("num_clients", "seed"), [(130, 1), (300, 2)])
@@ -145,6 +147,56 @@ def test_a_large_cohort_is_split_exactly_in_any_range(search_range, weighting):
     assert answer(norms, sizes, search_range, weighting) == oracle(
         norms, sizes, search_range, weighting
     )
+
+
+def quick_oracle(norms, sizes, weighting):
+    """Return the cut between the quartiles, from exact running sums."""
+    _, norms, sizes = sorted_clients(norms, sizes)
+    mass = list(accumulate(sizes))
+    first = list(accumulate(n * u for u, n in zip(norms, sizes, strict=True)))
+    second = list(accumulate(n * u * u for u, n in zip(norms, sizes, strict=True)))
+
+    def spread(s, a, b):  # S^2 Var(U)
+        return b * s - a * a
+
+    def quartile(q):
+        return bisect_left(mass, -(-q.numerator * mass[-1] // q.denominator)) + 1
+
+    best, best_numerator, best_denominator = None, 1, 0
+    for tau in range(quartile(Q1), quartile(Q3)):
+        easy = mass[tau - 1], first[tau - 1], second[tau - 1]
+        hard = mass[-1] - easy[0], first[-1] - easy[1], second[-1] - easy[2]
+        of_easy, of_hard = (tau, len(norms) - tau) if weighting == "count" else (easy[0], hard[0])
+        numerator = of_easy * spread(*easy) * hard[0] ** 2 + of_hard * spread(*hard) * easy[0] ** 2
+        denominator = easy[0] ** 2 * hard[0] ** 2
+        if numerator * best_denominator < best_numerator * denominator:
+            best, best_numerator, best_denominator = tau, numerator, denominator
+    return best
+
+
+def test_the_quick_oracle_is_the_slow_one():
+    for kind in ("ordinary", "nearly equal", "from 1e-12 to 1e12"):
+        norms, sizes = a_cohort(kind, 60, seed=11)
+        for weighting in WEIGHTINGS:
+            slowly = oracle(norms, sizes, (Q1, Q3), weighting)[3]
+            assert quick_oracle(norms, sizes, weighting) == slowly
+
+
+# Tens of thousands are searched block by block.
+@pytest.mark.parametrize("kind", ["ordinary", "nearly equal", "from 1e-12 to 1e12", "many ties"])
+@pytest.mark.parametrize("weighting", WEIGHTINGS)
+def test_the_split_of_a_population_is_the_exact_one(kind, weighting):
+    norms, sizes = a_cohort(kind, 40_000, seed=5)
+
+    assert answer(norms, sizes, weighting=weighting)[3] == quick_oracle(norms, sizes, weighting)
+
+
+@pytest.mark.parametrize("weighting", WEIGHTINGS)
+def test_clients_of_very_many_examples_are_split_exactly(weighting):
+    norms, sizes = a_cohort("nearly equal", 300, seed=6)
+    sizes = [size << 29 for size in sizes]
+
+    assert answer(norms, sizes, weighting=weighting) == oracle(norms, sizes, (Q1, Q3), weighting)
 
 
 def a_mirror(seed):

@@ -11,9 +11,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from terrafl.bench.crowd import Crowd, TreeMemory
+from terrafl.bench.meter import TreeMemory
 from terrafl.bench.workloads import WORKLOADS, Workload, benchmark_data
 from terrafl.data import FederatedData
+from terrafl.engine.crew import Crew
 from terrafl.engine.job import arrays_of
 from terrafl.engine.pool import Pool
 from terrafl.engine.record import Record
@@ -75,14 +76,12 @@ def measure_engine(
     """Measure workloads, engine and loops taking turns."""
     measured = []
     for name in names:
-        with Crowd(workers) as crowd:
+        with Crew("terrafl.bench.loops", workers) as crowd:
             measured.append(_measure(WORKLOADS[name], crowd, workers, repetitions, say))
     return measured
 
 
-def _measure(
-    workload: Workload, crowd: Crowd, workers: int, repetitions: int, say: Say
-) -> Measured:
+def _measure(workload: Workload, crowd: Crew, workers: int, repetitions: int, say: Say) -> Measured:
     config = workload.config()
     with TemporaryDirectory() as folder, Pool(workers) as pool:
         dataset, data_name = benchmark_data()
@@ -131,7 +130,7 @@ def _measure(
 @dataclass(slots=True)
 class _Bench:
     workload: Workload
-    crowd: Crowd
+    crowd: Crew
     rounds: Rounds
     data: FederatedData
     samples: int = 0
@@ -148,14 +147,14 @@ class _Bench:
                 {"workload": self.workload.name, "loop": loop, "rows": part}
                 for part in longest_first
             ]
-            times[loop] = _timed(lambda work=work: self.crowd.do(work))  # type: ignore[misc]  # bound now
+            times[loop] = _timed(lambda work=work: self.crowd.ask(work))  # type: ignore[misc]  # bound now
         model = self.rounds.state.model
         times["evaluation"] = _timed(lambda: self.rounds.workers.evaluate(model))
-        times["forward"] = _timed(lambda: self.crowd.do(self._forward()))
+        times["forward"] = _timed(lambda: self.crowd.ask(self._forward()))
         return times
 
     def _forward(self) -> list[dict[str, Any]]:  # Any: what JSON can hold
-        total, parts = len(self.data.dataset.test), self.crowd.size
+        total, parts = len(self.data.dataset.test), len(self.crowd)
         ends = [total * i // parts for i in range(parts + 1)]
         return [{"workload": self.workload.name, "start": a, "stop": b} for a, b in pairwise(ends)]
 

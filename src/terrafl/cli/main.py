@@ -18,6 +18,8 @@ from terrafl.errors import TerraflError
 
 __all__ = ["main"]
 
+_INTERRUPTED = 130  # what typer makes of Ctrl-C
+
 app = typer.Typer(
     name="terrafl",
     no_args_is_help=True,
@@ -67,11 +69,12 @@ def _run(arguments: list[str], debug: bool) -> int:
         return _fail(str(error), error.exit_code, debug)
     except typer.TyperException as error:
         return _fail(_usage(error), 2, debug)
-    except (KeyboardInterrupt, typer.Abort):
+    except OSError as error:  # a full disk, say
+        return _fail(f"{error.filename or 'a file'} cannot be used: {error.strerror}.", 1, debug)
+    except SystemExit:  # typer's answer when the reader of our output has seen enough
+        return 0
+    if code == _INTERRUPTED:
         typer.echo("stopped; what was done is kept, and the same command goes on.", err=True)
-        return 130
-    except BrokenPipeError:
-        return 0  # the reader of our output has seen enough
     return code if isinstance(code, int) else 0
 
 

@@ -111,6 +111,10 @@ def overrides(
         *parents, key = path.split(".")
         for parent in parents:
             table = table.setdefault(parent, {})
+            if not isinstance(table, dict):
+                raise ConfigurationError(
+                    f"--set must give {parent} a value or settings, not both; got {assignment!r}."
+                )
         table[key] = _value(text)
     return layer
 

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import csv
+import io
 import json as jsonlib
 import math
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Annotated, Any, TextIO
+from typing import Annotated, Any, BinaryIO
 
 import numpy as np
 import typer
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from terrafl.cli import options as o
 from terrafl.errors import ConfigurationError, UserError
@@ -49,12 +51,12 @@ def split(
         "weighting": weighting,
         "range": o.listed(search_range),
     }
-    with _opened(source) as lines:
+    with _opened(source) as file:
         if jsonl:
-            if not _answer_lines(lines, defaults):
+            if not _answer_lines(file, defaults):
                 raise ConfigurationError("some lines could not be judged: see their error.")
             return
-        clients = _read_csv(lines)
+        clients = _read_csv(file)
     answer = judge_clients(clients, **defaults)
     if json:
         typer.echo(jsonlib.dumps(answer))
@@ -63,18 +65,19 @@ def split(
 
 
 @contextmanager
-def _opened(source: str) -> Iterator[TextIO]:
+def _opened(source: str) -> Iterator[BinaryIO]:
     if source == "-":
-        yield sys.stdin
+        yield sys.stdin.buffer
         return
-    try:
-        with Path(source).open(encoding="utf-8", newline="") as file:
-            yield file
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigurationError(f"{source} cannot be read: {error}.") from error
+    with ExitStack() as stack:
+        try:
+            file = stack.enter_context(Path(source).open("rb"))
+        except OSError as error:
+            raise ConfigurationError(f"{source} cannot be read: {error.strerror}.") from error
+        yield file
 
 
-def _answer_lines(lines: Iterable[str], defaults: Answer) -> bool:
+def _answer_lines(lines: Iterable[bytes], defaults: Answer) -> bool:
     """Answer line by line; return whether every line could be judged."""
     sound = True
     for line in lines:
@@ -82,14 +85,17 @@ def _answer_lines(lines: Iterable[str], defaults: Answer) -> bool:
             continue
         try:
             answer = _answer_line(line, defaults)
-        except (UserError, ValueError, RecursionError) as error:
+        except UserError as error:
             answer, sound = {"error": str(error)}, False
         sys.stdout.write(jsonlib.dumps(answer) + "\n")
     return sound
 
 
-def _answer_line(line: str, defaults: Answer) -> Answer:
-    request = jsonlib.loads(line)
+def _answer_line(line: bytes, defaults: Answer) -> Answer:
+    try:
+        request = jsonlib.loads(line.decode())
+    except (ValueError, RecursionError) as error:
+        raise ConfigurationError(f"a line must be a JSON object; {error}.") from error
     if not isinstance(request, dict) or not isinstance(request.get("clients"), list):
         raise ConfigurationError('a line must be a JSON object with the key "clients", a list.')
     unknown = sorted(request.keys() - _LINE_KEYS)
@@ -154,7 +160,7 @@ def _columns(clients: Sequence[Client]) -> tuple[list[str], list[float], list[in
             and type(norm) is float
             and 0.0 <= norm < math.inf
             and type(size) is int
-            and 0 < size < 2**53
+            and 0 < size <= 2**40
         ):
             name, norm, size = _judged(name, norm, size)
         ids.append(name)
@@ -190,10 +196,11 @@ def _judged(name: object, norm: object, size: object) -> tuple[str, float, int]:
     return name, float(report.update_norm), int(report.num_examples)
 
 
-def _read_csv(lines: TextIO) -> list[Client]:
+def _read_csv(file: BinaryIO) -> list[Client]:
     columns = ["client_id", "update_norm", "num_examples"]
     try:
-        reader = csv.DictReader(lines, strict=True)
+        text = file.read().decode("utf-8-sig")
+        reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
         if reader.fieldnames is None or set(columns) - set(reader.fieldnames):
             raise ConfigurationError(
                 f"the first line must name the columns {','.join(columns)}; "
@@ -207,7 +214,7 @@ def _read_csv(lines: TextIO) -> list[Client]:
             }
             for row in reader
         ]
-    except csv.Error as error:
+    except (csv.Error, UnicodeDecodeError) as error:
         raise ConfigurationError(f"the input must be CSV; {error}.") from error
 
 
@@ -226,7 +233,7 @@ def _show(answer: Answer, clients: Sequence[Client]) -> None:
         client = by_id[client_id]
         table.add_row(
             str(position),
-            client_id,
+            Text(client_id),
             f"{client['update_norm']:.6g}",
             str(client["num_examples"]),
             cluster,

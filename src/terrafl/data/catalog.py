@@ -7,32 +7,42 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from terrafl.data.dataset import Dataset
 from terrafl.data.entry import Entry
-from terrafl.data.files import FileStatus, home
-from terrafl.data.sets import DIGITS, FMNIST
-from terrafl.errors import ConfigurationError, DataError
+from terrafl.data.files import FileStatus, Progress
+from terrafl.data.sets import (
+    CIFAR10,
+    CIFAR100,
+    DIGITS,
+    FEMNIST,
+    FMNIST,
+    HAR,
+    TINY_IMAGENET,
+    UNIPEN62,
+)
+from terrafl.errors import ConfigurationError
 from terrafl.settings import suggest
 
 if TYPE_CHECKING:
-    from terrafl.data.download import Progress, Source
+    from terrafl.data.download import Source
 
-__all__ = [
-    "CATALOG",
-    "Description",
-    "available",
-    "check",
-    "describe",
-    "fetch",
-    "fetch_entry",
-    "load",
-]
+__all__ = ["CATALOG", "Description", "available", "check", "describe", "fetch", "load"]
 
-CATALOG: dict[str, Entry] = {entry.name: entry for entry in (DIGITS, FMNIST)}
+_ENTRIES: tuple[Entry[Any], ...] = (  # Any: each has files of its own kind, and decodes them
+    DIGITS,
+    FMNIST,
+    CIFAR10,
+    CIFAR100,
+    TINY_IMAGENET,
+    FEMNIST,
+    UNIPEN62,
+    HAR,
+)
+CATALOG: dict[str, Entry[Any]] = {entry.name: entry for entry in _ENTRIES}  # Any: as above
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,8 +87,14 @@ def describe(root: Path | None = None) -> list[Description]:
     ]
 
 
-def load(name: str, *, generator: np.random.Generator, root: Path | None = None) -> Dataset:
-    """Read a data set into memory, every file checked.
+def load(
+    name: str,
+    *,
+    generator: np.random.Generator,
+    root: Path | None = None,
+    progress: Progress | None = None,
+) -> Dataset:
+    """Read or map a data set into memory, every file checked.
 
     Parameters
     ----------
@@ -89,8 +105,10 @@ def load(name: str, *, generator: np.random.Generator, root: Path | None = None)
     root
         Look for files here and nowhere else; ``None`` for the usual places, see
         :func:`terrafl.data.files.search_folders`.
+    progress
+        Told about reading that takes long: a set of many small files, the first time.
     """
-    return _entry(name).load(generator, root)
+    return _entry(name).load(generator, root, progress)
 
 
 def check(name: str, root: Path | None = None) -> list[FileStatus]:
@@ -119,37 +137,12 @@ def fetch(
     source
         Another place than the official one.
     """
+    from terrafl.data.fetching import fetch_entry
+
     return fetch_entry(_entry(name), root, progress, source)
 
 
-def fetch_entry(
-    entry: Entry, root: Path | None, progress: Progress | None, source: Source | None
-) -> list[Path]:
-    """Download the missing and damaged files of an entry; return where all are."""
-    from terrafl.data.download import Source, download
-
-    paths = []
-    for file, status in zip(entry.files, entry.check(root), strict=True):
-        if status.ok and status.path is not None:
-            paths.append(status.path)
-        elif not entry.base_url:
-            raise DataError(status.problem)
-        else:
-            place = source or Source(base_url=entry.base_url)
-            paths.append(download(file, _destination(entry, status, root), place, progress))
-    return paths
-
-
-def _destination(entry: Entry, status: FileStatus, root: Path | None) -> Path:
-    # A damaged file of the user's would be found before its replacement: it has to make way.
-    # One of the system's would be found after it.
-    ours = home(root)
-    if status.path is not None and status.path.is_relative_to(ours):
-        return status.path
-    return ours / entry.folder / status.name
-
-
-def _entry(name: str) -> Entry:
+def _entry(name: str) -> Entry[Any]:  # Any: as above
     if name not in CATALOG:
         known = ", ".join(CATALOG)
         raise ConfigurationError(

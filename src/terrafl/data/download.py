@@ -11,22 +11,42 @@ import os
 import ssl
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Protocol
 from urllib.parse import urljoin, urlsplit
 
-from terrafl.data.files import DataFile
+from terrafl.data.files import Progress
 from terrafl.errors import DataError
 
-__all__ = ["Progress", "Source", "download"]
-
-Progress = Callable[[str, int, int | None], None]
-"""Hear a file's name, the bytes that are here, and the bytes it will have where that is known."""
+__all__ = ["Fetchable", "Source", "download"]
 
 _CHUNK = 1 << 16
 _RANGE_NOT_SATISFIABLE = 416
+
+
+class Fetchable(Protocol):
+    """A file that can be recognised when it arrives."""
+
+    @property
+    def name(self) -> str:
+        """Its official name."""
+        ...
+
+    @property
+    def limit(self) -> int:
+        """Most bytes that it may take."""
+        ...
+
+    @property
+    def proof(self) -> str:
+        """How a person recognises it."""
+        ...
+
+    def verify(self, path: Path) -> None:
+        """Raise unless this is it."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +111,7 @@ def _require_https(url: str) -> None:
 
 
 def download(
-    file: DataFile, destination: Path, source: Source, progress: Progress | None = None
+    file: Fetchable, destination: Path, source: Source, progress: Progress | None = None
 ) -> Path:
     """Fetch a file to a path, and return the path.
 
@@ -116,14 +136,14 @@ def download(
     except (OSError, http.client.HTTPException) as error:
         raise DataError(
             f"could not fetch {source.url(file.name)}: {error}. Try again later, or put the file "
-            f"at {destination} yourself; the sha256 of its uncompressed data must be {file.sha256}."
+            f"at {destination} yourself; {file.proof}."
         ) from error
     return destination
 
 
-def _confirm(file: DataFile, part: Path, source: Source) -> None:
+def _confirm(file: Fetchable, part: Path, source: Source) -> None:
     try:
-        file.read(part)
+        file.verify(part)
     except DataError as error:
         part.unlink()
         raise DataError(
@@ -131,15 +151,15 @@ def _confirm(file: DataFile, part: Path, source: Source) -> None:
         ) from error
 
 
-def _is_whole(file: DataFile, part: Path) -> bool:
+def _is_whole(file: Fetchable, part: Path) -> bool:
     try:
-        file.read(part)
+        file.verify(part)
     except DataError:
         return False
     return True
 
 
-def _transfer(file: DataFile, part: Path, source: Source, progress: Progress | None) -> None:
+def _transfer(file: Fetchable, part: Path, source: Source, progress: Progress | None) -> None:
     """Add to the partial file what it lacks; start again where the source cannot resume."""
     here = part.stat().st_size if part.exists() else 0
     try:
@@ -160,7 +180,7 @@ def _transfer(file: DataFile, part: Path, source: Source, progress: Progress | N
 
 
 def _receive(
-    file: DataFile,
+    file: Fetchable,
     part: Path,
     response: http.client.HTTPResponse,
     here: int,
@@ -186,7 +206,7 @@ def _receive(
         )
 
 
-def _too_long(file: DataFile, part: Path) -> DataError:
+def _too_long(file: Fetchable, part: Path) -> DataError:
     part.unlink(missing_ok=True)
     return DataError(
         f"{file.name} must take at most {file.limit} bytes; the source offers more. "

@@ -5,18 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Generic, TypeVar
 
 import numpy as np
 
+from terrafl.data.archive import Archive
 from terrafl.data.dataset import Dataset
-from terrafl.data.files import DataFile, FileStatus
+from terrafl.data.files import FileStatus, Progress, Published
 from terrafl.errors import DataError
 
 __all__ = ["Entry"]
 
+Content = TypeVar("Content")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class Entry(Generic[Content]):
     """One data set of the catalogue.
 
     Parameters
@@ -37,9 +41,11 @@ class Entry:
         Turn the content of every file, by name, into a data set; the generator draws the
         division into training and test examples where the publisher made none.
     base_url
-        Where the files are published, over https; empty where they come with a package.
+        Where the files, or the archive, are published, over https; empty where they are not.
     folder
         The subfolder that fetched files go into.
+    archive
+        What the files are published in, under ``folder``; ``None`` where each is by itself.
     """
 
     name: str
@@ -47,47 +53,59 @@ class Entry:
     num_train: int
     num_test: int
     num_classes: int
-    files: tuple[DataFile, ...]
+    files: tuple[Published[Content], ...]
     folders: Callable[[Path | None], tuple[Path, ...]]
     remedy: str
-    decode: Callable[[Mapping[str, bytes], np.random.Generator], Dataset]
+    decode: Callable[[Mapping[str, Content], np.random.Generator], Dataset]
     base_url: str = ""
     folder: str = ""
+    archive: Archive | None = None
 
-    def locate(self, file: DataFile, root: Path | None) -> Path | None:
+    def locate(self, file: Published[Content], root: Path | None) -> Path | None:
         """Return where a file is, right or wrong; ``None`` where it is missing."""
-        candidates = (folder / file.name for folder in self.folders(root))
-        return next((path for path in candidates if path.is_file()), None)
+        found = map(file.find, self.folders(root))
+        return next((path for path in found if path is not None), None)
 
-    def load(self, generator: np.random.Generator, root: Path | None) -> Dataset:
+    def load(
+        self, generator: np.random.Generator, root: Path | None, progress: Progress | None = None
+    ) -> Dataset:
         """Read the data set, every file checked."""
-        contents = {f.name: self._content(f, self.locate(f, root), root) for f in self.files}
+        contents = {file.name: self._content(file, root, progress) for file in self.files}
         return self.decode(contents, generator)
 
     def check(self, root: Path | None) -> list[FileStatus]:
         """Judge every file."""
-        return [self._judge(file, self.locate(file, root), root) for file in self.files]
+        return [self._judge(file, root) for file in self.files]
 
-    def _content(self, file: DataFile, path: Path | None, root: Path | None) -> bytes:
+    def _content(
+        self, file: Published[Content], root: Path | None, progress: Progress | None
+    ) -> Content:
+        path = self.locate(file, root)
         if path is None:
             raise DataError(self._missing(file, root))
         try:
-            return file.read(path)
+            return file.read(path, progress)
         except DataError as error:
-            raise DataError(f"{self.name}: {error} Delete it. {self.remedy}") from error
+            raise DataError(self._damaged(error)) from error
 
-    def _judge(self, file: DataFile, path: Path | None, root: Path | None) -> FileStatus:
-        problem = ""
+    def _judge(self, file: Published[Content], root: Path | None) -> FileStatus:
+        path, problem = self.locate(file, root), ""
         try:
-            self._content(file, path, root)
+            if path is None:
+                problem = self._missing(file, root)
+            else:
+                file.verify(path)
         except DataError as error:
-            problem = str(error)
-        size = path.stat().st_size if path else None
+            problem = self._damaged(error)
+        size = path.stat().st_size if path and path.is_file() else None
         return FileStatus(name=file.name, path=path, size=size, ok=not problem, problem=problem)
 
-    def _missing(self, file: DataFile, root: Path | None) -> str:
+    def _damaged(self, error: DataError) -> str:
+        return f"{self.name}: {error} Delete it. {self.remedy}"
+
+    def _missing(self, file: Published[Content], root: Path | None) -> str:
         places = ", ".join(map(str, self.folders(root))) or "no folder"
         return (
-            f"{self.name} needs the file {file.name}, which is missing; "
-            f"looked for in {places}. {self.remedy}"
+            f"{self.name} needs {file.name}, which is missing; looked for in {places}. "
+            f"{self.remedy}"
         )

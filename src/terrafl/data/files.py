@@ -3,15 +3,47 @@
 from __future__ import annotations
 
 import hashlib
+import mmap
 import os
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO, Protocol, TypeVar
 
 from terrafl.errors import DataError
+from terrafl.folders import chosen, home, user_cache
 
-__all__ = ["DataFile", "FileStatus", "home", "search_folders"]
+__all__ = ["Bytes", "DataFile", "FileStatus", "Progress", "Published", "home", "search_folders"]
+
+Progress = Callable[[str, int, int | None], None]
+"""Hear a name, how much of it is done, and how much there is where that is known."""
+
+Bytes = bytes | memoryview
+"""The content of a file: unpacked in memory, or mapped where it lies."""
+
+Content = TypeVar("Content", covariant=True)  # noqa: PLC0105  # the name by which it is read
+
+
+class Published(Protocol[Content]):
+    """A file or folder that somebody published, known by its content."""
+
+    @property
+    def name(self) -> str:
+        """Its official name."""
+        ...
+
+    def find(self, folder: Path) -> Path | None:
+        """Return where it lies in this folder, right or wrong; ``None`` if it does not."""
+        ...
+
+    def verify(self, path: Path) -> None:
+        """Raise unless what lies there has the right content."""
+        ...
+
+    def read(self, path: Path, progress: Progress | None = None) -> Content:
+        """Return what lies there, once it has proved to be right."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,7 +51,8 @@ class DataFile:
     """A published file, known by its content.
 
     A file whose name ends in ``.gz`` is judged by what it unpacks to: distributors compress
-    the same content differently.
+    the same content differently. Any other is mapped into memory, not copied there; pages that
+    a reader writes to become its own.
 
     Parameters
     ----------
@@ -40,28 +73,45 @@ class DataFile:
         """Most bytes that the stored file may take: gzip adds little to what it cannot pack."""
         return self.size + self.size // 1000 + 1024
 
-    def read(self, path: Path) -> bytes:
+    @property
+    def proof(self) -> str:
+        """How to recognise the right file."""
+        return f"the sha256 of its uncompressed data must be {self.sha256}"
+
+    def find(self, folder: Path) -> Path | None:
+        """Return where the file lies in this folder, right or wrong."""
+        path = folder / self.name
+        return path if path.is_file() else None
+
+    def verify(self, path: Path) -> None:
+        """Raise unless the file at this path has the right content."""
+        self.read(path)
+
+    def read(self, path: Path, progress: Progress | None = None) -> Bytes:
         """Return the content of the file at this path, once it has proved to be the right one.
 
-        No more is read than the file may hold, and no more is unpacked than it must.
+        No more is read than the file may hold, and no more is unpacked than it must. It takes
+        no time worth telling ``progress`` of.
         """
+        packed = self.name.endswith(".gz")
         try:
             with path.open("rb") as stream:
-                stored = stream.read(self.limit + 1)
+                content = self._unpacked(stream, path) if packed else self._mapped(stream, path)
         except OSError as error:
             raise DataError(f"{path} must be readable; got: {error}.") from error
-        if len(stored) > self.limit:
-            raise DataError(f"{path} must hold at most {self.limit} bytes; got more.")
-        content = self._unpacked(stored, path) if self.name.endswith(".gz") else stored
-        if len(content) != self.size:
-            more = "more" if len(content) > self.size else str(len(content))
-            raise DataError(f"{path} must contain {self.size} bytes of data; got {more}.")
         digest = hashlib.sha256(content).hexdigest()
         if digest != self.sha256:
             raise DataError(f"the sha256 of {path}'s data must be {self.sha256}; got {digest}.")
         return content
 
-    def _unpacked(self, stored: bytes, path: Path) -> bytes:
+    def _mapped(self, stream: BinaryIO, path: Path) -> memoryview:
+        self._require_size(os.fstat(stream.fileno()).st_size, path)
+        return memoryview(mmap.mmap(stream.fileno(), self.size, access=mmap.ACCESS_COPY))
+
+    def _unpacked(self, stream: BinaryIO, path: Path) -> bytes:
+        stored = stream.read(self.limit + 1)
+        if len(stored) > self.limit:
+            raise DataError(f"{path} must hold at most {self.limit} bytes; got more.")
         unpacking = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)  # with gzip's header and check
         try:
             content = unpacking.decompress(stored, self.size + 1)
@@ -70,7 +120,13 @@ class DataFile:
         if len(content) <= self.size and (not unpacking.eof or unpacking.unused_data):
             found = "bytes after its end" if unpacking.eof else "one that is cut short"
             raise DataError(f"{path} must be one whole gzip file; got {found}.")
+        self._require_size(len(content), path)
         return content
+
+    def _require_size(self, size: int, path: Path) -> None:
+        if size != self.size:
+            found = "more" if size > self.size else str(size)
+            raise DataError(f"{path} must contain {self.size} bytes of data; got {found}.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +140,7 @@ class FileStatus:
     path
         Where it is; ``None`` where it is missing.
     size
-        Bytes that it takes there.
+        Bytes that it takes there; ``None`` where it is missing or a folder.
     ok
         Whether it has the right content.
     problem
@@ -96,11 +152,6 @@ class FileStatus:
     size: int | None
     ok: bool
     problem: str
-
-
-def home(root: Path | None) -> Path:
-    """Return the folder for fetched data: the given one, ``$TERRAFL_DATA``, or the user's cache."""
-    return _given(root) or _cache()
 
 
 def search_folders(
@@ -118,19 +169,8 @@ def search_folders(
     system
         Where operating systems install the data set.
     """
-    given = _given(root)
+    given = chosen(root)
     folders = [given, *(given / name for name in names)] if given else []
     if root is None:
-        folders += [_cache() / names[0], *system]
+        folders += [user_cache() / names[0], *system]
     return tuple(folders)
-
-
-def _given(root: Path | None) -> Path | None:
-    data = os.environ.get("TERRAFL_DATA")
-    return root or (Path(data) if data else None)
-
-
-def _cache() -> Path:
-    base = Path(os.environ.get("XDG_CACHE_HOME") or "")
-    # The XDG specification: a relative path is to be ignored.
-    return (base if base.is_absolute() else Path("~/.cache").expanduser()) / "terrafl"

@@ -12,6 +12,7 @@ import struct
 import numpy as np
 from numpy.typing import NDArray
 
+from terrafl.data.files import Bytes
 from terrafl.errors import DataError
 
 __all__ = ["decode_idx"]
@@ -20,7 +21,7 @@ _UNSIGNED_BYTES = b"\x00\x00\x08"
 _MAX_DIMENSIONS = 3
 
 
-def decode_idx(content: bytes, name: str) -> NDArray[np.uint8]:
+def decode_idx(content: Bytes, name: str) -> NDArray[np.uint8]:
     """Return the array in an IDX file of unsigned bytes.
 
     Nothing is allocated before the header has been found to agree with the length.

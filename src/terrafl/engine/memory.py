@@ -10,13 +10,13 @@ import math
 import mmap
 import os
 import tempfile
-from collections.abc import Mapping
-from typing import NamedTuple, Self
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Place", "SharedMemory"]
+__all__ = ["Place", "SharedMemory", "places_of"]
 
 _ALIGNMENT = 64  # a cache line
 
@@ -27,6 +27,11 @@ class Place(NamedTuple):
     offset: int
     dtype: str
     shape: tuple[int, ...]
+
+
+def places_of(plain: Mapping[str, Sequence[Any]]) -> dict[str, Place]:  # Any: JSON values
+    """Take up places that travelled as JSON."""
+    return {name: Place(o, d, tuple(shape)) for name, (o, d, shape) in plain.items()}
 
 
 class SharedMemory:

@@ -6,9 +6,6 @@ work done again, with the same result, since results depend on the task alone.
 
 from __future__ import annotations
 
-import logging
-import selectors
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import astuple
 from types import TracebackType
@@ -17,19 +14,15 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from terrafl.engine.crew import Crew
 from terrafl.engine.groups import grouped
 from terrafl.engine.job import Arrays, Job, Trained, TrainTask, client_sizes
 from terrafl.engine.memory import SharedMemory
-from terrafl.engine.process import ChildDied, JsonProcess, Message
+from terrafl.engine.process import Message
 from terrafl.engine.workers import LossTask, evaluation_chunks
-from terrafl.errors import ConfigurationError, TerraflError
 from terrafl.models import Layout
 
 __all__ = ["Pool"]
-
-_log = logging.getLogger(__name__)
-
-MOST_DEATHS = 3
 
 
 class Pool:
@@ -46,10 +39,7 @@ class Pool:
 
     def __init__(self, num_workers: int) -> None:
         self._memory = SharedMemory()
-        self._processes = [self._start() for _ in range(num_workers)]
-
-    def _start(self) -> JsonProcess:
-        return JsonProcess("terrafl.engine.worker", pass_fds=[self._memory.descriptor])
+        self._crew = Crew("terrafl.engine.worker", num_workers, [self._memory.descriptor])
 
     def open(self, job: Job, arrays: Arrays, most_clients: int) -> Self:
         """Share the data and prepare everyone.
@@ -64,16 +54,14 @@ class Pool:
             Largest cohort that will be trained.
         """
         self._arrays = arrays
-        self._prepare: Message = {
-            "do": "prepare",
-            "memory": self._memory.descriptor,
-            "job": job.to_plain(),
-            "data": self._memory.store(arrays),
-        }
-        for process in self._processes:
-            process.send(self._prepare)
-        networks = [_answer_of(process) for process in self._processes]
-        network = networks[0]
+        network = self._crew.prepare(
+            {
+                "do": "prepare",
+                "memory": self._memory.descriptor,
+                "job": job.to_plain(),
+                "data": self._memory.store(arrays),
+            }
+        )
         self._group_size: int = network["group_size"]
         self._layout = Layout.of(
             [(name, tuple(shape)) for name, shape in network["parameters"]],
@@ -89,11 +77,8 @@ class Pool:
                 "losses": ("<f4", (num_test,)),
             }
         )
-        self._attach: Message = {"do": "attach", "models": places, "first": False}
-        for i, process in enumerate(self._processes):
-            process.send(self._attach | {"first": i == 0})
-        for process in self._processes:
-            _answer_of(process)
+        self._crew.prepare({"do": "attach", "models": places})
+        self._crew.ask([{"do": "initialise"}])
         self._shared = self._memory.view(places)
         self._initial = np.array(self._shared["received"], dtype=np.float32)
         return self
@@ -107,14 +92,13 @@ class Pool:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        for process in self._processes:
-            process.close()
+        self._crew.__exit__(kind, error, traceback)
         self._memory.close()
 
     @property
     def pids(self) -> list[int]:
         """The workers' process ids."""
-        return [process.pid for process in self._processes]
+        return self._crew.pids
 
     @property
     def layout(self) -> Layout:
@@ -130,7 +114,7 @@ class Pool:
         """Train clients, the largest groups first."""
         self._shared["received"][...] = received
         groups = grouped(client_sizes(self._arrays, tasks), self._group_size)
-        answers = self._answers(
+        answers = self._crew.ask(
             [
                 {"do": "train", "tasks": [astuple(tasks[i]) for i in group], "slots": group}
                 for group in groups
@@ -149,76 +133,14 @@ class Pool:
         questions: list[Message] = [
             {"do": "loss", "client": client, "rows": rows} for client, rows in tasks
         ]
-        return [answer["loss"] for answer in self._answers(questions)]
+        return [answer["loss"] for answer in self._crew.ask(questions)]
 
     def evaluate(self, model: NDArray[np.float32]) -> tuple[NDArray[np.bool_], NDArray[np.float32]]:
         """Return, for every test example, whether the model is right, and its loss."""
         self._shared["received"][...] = model
         chunks = evaluation_chunks(len(self._arrays["test_y"]))
-        self._answers([{"do": "evaluate", "start": a, "stop": b} for a, b in chunks])
+        self._crew.ask([{"do": "evaluate", "start": a, "stop": b} for a, b in chunks])
         return (
             np.array(self._shared["correct"], dtype=np.bool_),
             np.array(self._shared["losses"], dtype=np.float32),
         )
-
-    def _answers(self, questions: Sequence[Message]) -> list[Message]:
-        """Put questions to whoever is free, in order; return the answers in that order."""
-        answers: dict[int, Message] = {}
-        waiting = deque(range(len(questions)))
-        deaths = [0] * len(questions)
-        with selectors.DefaultSelector() as ready:
-            busy: dict[int, int] = {}  # worker -> question
-
-            def give(worker: int) -> None:
-                if not waiting:
-                    return
-                question = waiting.popleft()
-                busy[worker] = question
-                self._send(worker, questions[question])
-                ready.register(self._processes[worker], selectors.EVENT_READ, worker)
-
-            for worker in range(len(self._processes)):
-                give(worker)
-            while busy:
-                for key, _ in ready.select():
-                    worker = key.data
-                    ready.unregister(key.fileobj)
-                    question = busy.pop(worker)
-                    try:
-                        answers[question] = _answer_of(self._processes[worker])
-                    except ChildDied as error:
-                        deaths[question] += 1
-                        self._replace(worker, error, deaths[question])
-                        waiting.appendleft(question)
-                    give(worker)
-        return [answers[i] for i in range(len(questions))]
-
-    def _send(self, worker: int, message: Message) -> None:
-        try:
-            self._processes[worker].send(message)
-        except ChildDied as error:  # died while idle; nothing was lost
-            self._replace(worker, error, 1)
-            self._processes[worker].send(message)
-
-    def _replace(self, worker: int, error: ChildDied, deaths: int) -> None:
-        if deaths >= MOST_DEATHS:
-            raise TerraflError(
-                f"a worker died {deaths} times at the same work ({error}): the machine may be out "
-                "of memory. What was done is kept; go on with terrafl resume, or fewer --workers."
-            ) from error
-        _log.warning("worker %d: %s; it is replaced and its work done again", worker, error)
-        self._processes[worker].close()
-        self._processes[worker] = self._start()
-        for message in (self._prepare, self._attach):
-            self._processes[worker].send(message)
-            _answer_of(self._processes[worker])
-
-
-def _answer_of(process: JsonProcess) -> Message:
-    """Wait for an answer; raise what went wrong over there."""
-    answer = process.receive()
-    if "mistake" in answer:
-        raise ConfigurationError(answer["mistake"])
-    if "failure" in answer:
-        raise TerraflError(f"a worker failed:\n{answer['failure']}")
-    return answer

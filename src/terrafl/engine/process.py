@@ -11,10 +11,11 @@ import os
 import signal
 import subprocess
 import sys
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from terrafl.errors import TerraflError
+from terrafl.errors import TerraflError, UserError
 
 __all__ = ["ChildDied", "JsonProcess", "Message", "serve"]
 
@@ -86,6 +87,15 @@ class JsonProcess:
         message: Message = json.loads(line)
         return message
 
+    def answer(self) -> Message:
+        """Wait for one message; raise what went wrong over there, if something did."""
+        message = self.receive()
+        if "mistake" in message:
+            raise UserError(message["mistake"])
+        if "failure" in message:
+            raise TerraflError(f"a worker failed:\n{message['failure']}")
+        return message
+
     def _obituary(self) -> str:
         code = self._process.wait()
         how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
@@ -106,7 +116,8 @@ class JsonProcess:
 def serve(handle: Callable[[Message, Callable[[Message], None]], None]) -> None:
     """Handle the parent's messages until it hangs up: the child's end.
 
-    Whatever a library prints goes to standard error, so that it cannot garble an answer.
+    What ``handle`` raises goes back to the parent, which knows the user, as the answer. Whatever
+    a library prints goes to standard error, so that it cannot garble one.
 
     Parameters
     ----------
@@ -122,4 +133,9 @@ def serve(handle: Callable[[Message, Callable[[Message], None]], None]) -> None:
         answers.flush()
 
     for line in sys.stdin.buffer:
-        handle(json.loads(line), answer)
+        try:
+            handle(json.loads(line), answer)
+        except UserError as error:
+            answer({"mistake": str(error)})
+        except Exception as error:  # whatever it is must reach the user
+            answer({"failure": "".join(traceback.format_exception(error))})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -11,10 +10,9 @@ import torch
 from numpy.typing import NDArray
 
 from terrafl.engine.job import Job, TrainTask
-from terrafl.engine.memory import Place, SharedMemory
+from terrafl.engine.memory import SharedMemory, places_of
 from terrafl.engine.process import Message, serve
 from terrafl.engine.trainer import Trainer
-from terrafl.errors import UserError
 
 __all__ = ["Worker"]
 
@@ -28,22 +26,15 @@ class Worker:
     shared: dict[str, NDArray[np.generic]] | None = None
 
     def __call__(self, message: Message, answer: Callable[[Message], None]) -> None:
-        """Do what the message asks; an error goes back to the parent, which knows the user."""
+        """Do what the message asks."""
         handler = getattr(self, f"_{message['do']}")
-        try:
-            result = handler(**{key: value for key, value in message.items() if key != "do"})
-        except UserError as error:
-            answer({"mistake": str(error)})
-        except Exception as error:  # whatever a network raises must reach the user
-            answer({"failure": "".join(traceback.format_exception(error))})
-        else:
-            answer(result)
+        answer(handler(**{key: value for key, value in message.items() if key != "do"}))
 
     def _prepare(self, memory: int, job: Message, data: dict[str, list[object]]) -> Message:
         """Take up the job; tell what a model looks like."""
         torch.set_num_threads(1)
         self.memory = SharedMemory.attached(memory)
-        self.trainer = Trainer(Job.from_plain(job), self.memory.view(_places(data)))
+        self.trainer = Trainer(Job.from_plain(job), self.memory.view(places_of(data)))
         layout = self.trainer.network.layout
         return {
             "parameters": [(entry.name, entry.shape) for entry in layout.parameters],
@@ -52,13 +43,16 @@ class Worker:
             "group_size": self.trainer.group_size,
         }
 
-    def _attach(self, models: dict[str, list[object]], first: bool) -> Message:
-        """Map the memory for models; the first worker leaves the initial one there."""
+    def _attach(self, models: dict[str, list[object]]) -> Message:
+        """Map the memory for models."""
         assert self.memory is not None
-        assert self.trainer is not None
-        self.shared = self.memory.view(_places(models))
-        if first:
-            self.shared["received"][...] = self.trainer.network.to_numpy()
+        self.shared = self.memory.view(places_of(models))
+        return {}
+
+    def _initialise(self) -> Message:
+        """Leave the run's initial model where models are received."""
+        trainer, shared = self._ready()
+        shared["received"][...] = trainer.network.to_numpy()
         return {}
 
     def _train(self, tasks: list[list[object]], slots: list[int]) -> Message:
@@ -88,10 +82,6 @@ class Worker:
         assert self.trainer is not None
         assert self.shared is not None
         return self.trainer, self.shared
-
-
-def _places(plain: dict[str, list[object]]) -> dict[str, Place]:
-    return {name: Place(o, d, tuple(s)) for name, (o, d, s) in plain.items()}  # type: ignore[arg-type]  # as sent
 
 
 if __name__ == "__main__":

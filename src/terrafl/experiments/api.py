@@ -17,6 +17,7 @@ from typing import Any, TypedDict, Unpack
 from terrafl.algorithms import Algorithm
 from terrafl.data import Partitioner
 from terrafl.engine.training import LocalTraining
+from terrafl.errors import ConfigurationError
 from terrafl.experiments.compared import Compared
 from terrafl.experiments.config import RunConfig, read_toml, resolve
 from terrafl.experiments.result import Result
@@ -142,9 +143,11 @@ def compare(
     **settings
         See :class:`Settings`.
     """
-    temporary = TemporaryFolder() if out is None else None
-    folder = temporary.path if temporary else Path(out or "")
-    plan = cells(folder, selectors, algorithms, seeds, **settings)
+    temporary = None
+    if out is None:
+        temporary = TemporaryFolder()
+        out = temporary.path
+    plan = cells(Path(out), selectors, algorithms, seeds, **settings)
     sweep(plan, workers=workers or default_workers(), on_round=on_round)
     return Compared.read([cell.folder for cell in plan], temporary)
 
@@ -157,13 +160,18 @@ def cells(
     **settings: Unpack[Settings],
 ) -> list[Cell]:
     """Plan the runs of a comparison, seed by seed, so that early results are comparable."""
-    planned = []
+    planned: dict[str, Cell] = {}
     for seed, algorithm, selector in product(seeds, algorithms, selectors):
         config = configure(selector=selector, algorithm=algorithm, seed=seed, **settings)
         method = "-".join(filter(None, [type(config.selector).name, config.variant]))
-        name = f"{method}-{type(config.algorithm).name}-s{seed}"
-        planned.append(Cell(folder / name, config))
-    return planned
+        name = f"{method}-{type(config.algorithm).name}-s{seed}".replace("/", "_")
+        cell = planned.setdefault(name, Cell(folder / name, config))
+        if cell.config.to_plain() != config.to_plain():
+            raise ConfigurationError(
+                f"runs of a comparison must differ by selector, algorithm or seed; two are called "
+                f"{name}: compare them in folders of their own."
+            )
+    return list(planned.values())
 
 
 def default_workers() -> int:

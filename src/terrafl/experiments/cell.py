@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 from terrafl.engine.process import Message, serve
-from terrafl.errors import TerraflError
 from terrafl.experiments.config import RunConfig
 from terrafl.experiments.sweep import Cell, finish
 
@@ -17,13 +16,9 @@ def run_cell(message: Message, answer: Callable[[Message], None]) -> None:
     def tell(done: int, planned: int, accuracy: float | None) -> None:
         answer({"done": done, "planned": planned, "accuracy": accuracy})
 
-    try:
-        cell = Cell(Path(message["folder"]), RunConfig.from_plain(message["config"]))
-        finish(cell, tell)
-    except TerraflError as error:
-        answer({"error": str(error)})
-    else:
-        answer({"finished": True})
+    cell = Cell(Path(message["folder"]), RunConfig.from_plain(message["config"]))
+    finish(cell, tell)
+    answer({"finished": True})
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from terrafl.engine.job import Precision
 from terrafl.engine.training import LocalTraining
 from terrafl.errors import ConfigurationError, require
 from terrafl.models import MODELS, Model
+from terrafl.models.backbones import BACKBONES, Backbone
 from terrafl.selection import SELECTORS, Selector
 from terrafl.settings import build, named, suggest, to_plain, to_plain_named
 
@@ -31,7 +32,9 @@ _CATALOGUES: Mapping[str, Mapping[str, type]] = {
     "model": MODELS,
     "selector": SELECTORS,
     "algorithm": ALGORITHMS,
+    "backbone": BACKBONES,
 }
+_OPTIONAL = frozenset({"backbone"})
 DEFAULT_SCENARIOS = {"digits": "digits", "fmnist": "fmnist-4"}
 
 
@@ -47,6 +50,8 @@ class RunConfig:
         Where the settings came from; labels only.
     partition, model, selector, algorithm, training
         The parts.
+    backbone
+        A frozen network whose features the model is trained on instead of images, if any.
     rounds
         Rounds, $R$.
     clients_per_round
@@ -74,6 +79,7 @@ class RunConfig:
     selector: Selector
     algorithm: Algorithm
     training: LocalTraining
+    backbone: Backbone | None = None
     rounds: int
     clients_per_round: int
     seed: int = 0
@@ -83,10 +89,7 @@ class RunConfig:
     device: str = "cpu"
 
     def __post_init__(self) -> None:
-        names = list(available())
-        known = self.dataset in names
-        hint = "" if known else suggest(self.dataset, names).rstrip(".")
-        require(known, "dataset", self.dataset, f"one of {', '.join(names)}{hint}")
+        _check_dataset(self.dataset)
         for name in ("rounds", "clients_per_round", "eval_every"):
             value = getattr(self, name)
             require(value >= 1, name, value, "an integer of at least 1")
@@ -96,7 +99,8 @@ class RunConfig:
 
     def to_plain(self) -> Plain:
         """Return the configuration as TOML values, from which :meth:`from_plain` restores it."""
-        parts = {key: to_plain_named(getattr(self, key)) for key in _CATALOGUES}
+        found = {key: getattr(self, key) for key in _CATALOGUES}
+        parts = {key: to_plain_named(part) for key, part in found.items() if part is not None}
         scalars = {
             f.name: getattr(self, f.name)
             for f in fields(self)
@@ -111,9 +115,20 @@ class RunConfig:
         return _build(plain)
 
     @property
+    def model_label(self) -> str:
+        """The model as results name it: with its backbone, and that at its resolution."""
+        model = type(self.model).name
+        if self.backbone is None:
+            return model
+        return f"{type(self.backbone).name}@{self.backbone.input_size}+{model}"
+
+    @property
     def variant(self) -> str:
         """The selector's settings that differ from its defaults, such as ``eta=2``."""
-        defaults = to_plain(type(self.selector)())
+        try:
+            defaults = to_plain(type(self.selector)())
+        except TypeError:  # a class of the user's, some of whose settings have no default
+            defaults = {}
         mine = to_plain(self.selector)
         changed = {key: value for key, value in mine.items() if defaults.get(key) != value}
         return ",".join(f"{key}={_short(value)}" for key, value in changed.items())
@@ -130,13 +145,34 @@ def scenario_names() -> list[str]:
     return sorted(name for name in names if not name.startswith("_"))
 
 
+def _check_dataset(name: str) -> None:
+    names = available()
+    if name not in names:
+        hint = suggest(name, names)
+        raise ConfigurationError(f"dataset must be one of {', '.join(names)}; got {name!r}{hint}")
+
+
+def _lowest(scenario: str, dataset: str) -> Plain:
+    """Return the layer below all others: the scenario's, or the data set's default one."""
+    names = scenario_names()
+    if scenario and scenario not in names:
+        hint = suggest(scenario, names)
+        raise ConfigurationError(
+            f"scenario must be one of {', '.join(names)}; got {scenario!r}{hint}"
+        )
+    if dataset:
+        _check_dataset(dataset)
+    layer = _scenario(scenario or DEFAULT_SCENARIOS.get(dataset, dataset or "digits"))
+    if dataset and dataset != layer["dataset"]:
+        raise ConfigurationError(
+            f"dataset must be {layer['dataset']!r}, which scenario {scenario} is made of; "
+            f"got {dataset!r}: name one of the two."
+        )
+    return layer
+
+
 def _scenario(name: str) -> Plain:
     """Read a shipped scenario on top of the one it is based on."""
-    if name not in scenario_names() and not name.startswith("_"):
-        hint = suggest(name, scenario_names())
-        raise ConfigurationError(
-            f"scenario must be one of {', '.join(scenario_names())}; got {name!r}{hint}"
-        )
     text = (files("terrafl.experiments") / "scenarios" / f"{name}.toml").read_text()
     layer = tomllib.loads(text)
     base = layer.pop("based_on", None)
@@ -172,18 +208,16 @@ Known keys: eta, max_iterations, signal, search_range, weighting.
     given: Plain = {}
     for layer in layers:
         given = _merged(given, {key: _spelled_out(key, value) for key, value in layer.items()})
-    scenario = given.get("scenario", "")
-    dataset = given.get("dataset", "")
-    lowest = _scenario(scenario or DEFAULT_SCENARIOS.get(dataset, dataset or "digits"))
-    if scenario and dataset and dataset != lowest["dataset"]:
-        raise ConfigurationError(
-            f"dataset must be {lowest['dataset']!r}, which scenario {scenario} is made of; "
-            f"got {dataset!r}: name one of the two."
-        )
-    plain = _merged(lowest, given)
-    plain = _with_selector_defaults(plain, lowest.get("selectors", {}), given)
-    plain.pop("selectors", None)
-    return _build(plain)
+    lowest = _lowest(_word(given, "scenario"), _word(given, "dataset"))
+    defaults = lowest.pop("selectors", {})
+    return _build(_with_selector_defaults(_merged(lowest, given), defaults, given))
+
+
+def _word(given: Plain, key: str) -> str:
+    value = given.get(key, "")
+    if not isinstance(value, str):
+        raise ConfigurationError(f"{key} must be a name; got {value!r}.")
+    return value
 
 
 def _spelled_out(key: str, value: object) -> object:
@@ -193,8 +227,8 @@ def _spelled_out(key: str, value: object) -> object:
 
 def _with_selector_defaults(plain: Plain, defaults: Plain, given: Plain) -> Plain:
     """Put a scenario's settings for the chosen selector below the caller's."""
-    name = plain["selector"].get("name")
-    below = {"name": name} | defaults.get(name, {})
+    name = _table(plain, "selector").get("name")
+    below = {"name": name} | defaults.get(str(name), {})
     return plain | {"selector": below | given.get("selector", {})}
 
 
@@ -221,7 +255,9 @@ def _build(plain: Plain) -> RunConfig:
                 f"Known keys: {', '.join(known)}."
             )
     parts: Plain = {
-        key: named(catalogue, _table(plain, key), key) for key, catalogue in _CATALOGUES.items()
+        key: named(catalogue, _table(plain, key), key)
+        for key, catalogue in _CATALOGUES.items()
+        if key in plain or key not in _OPTIONAL
     }
     parts["training"] = build(LocalTraining, _table(plain, "training"), "training")
     scalars = {key: value for key, value in plain.items() if key not in parts}

@@ -42,8 +42,11 @@ def execute(
     checkpoint_every_s
         Least seconds between checkpoints.
     """
-    temporary = TemporaryFolder() if out is None else None
-    folder = RunFolder(temporary.path if temporary else Path(out or ""))
+    temporary = None
+    if out is None:
+        temporary = TemporaryFolder()
+        out = temporary.path
+    folder = RunFolder(out)
     if folder.is_started:
         raise RunFolderError(
             f"{folder.path} already holds a run: go on with it by terrafl resume {folder.path}, "

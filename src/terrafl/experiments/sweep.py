@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import selectors
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from terrafl.engine.process import ChildDied, JsonProcess
-from terrafl.errors import RunFolderError, TerraflError
+from terrafl.errors import RunFolderError, TerraflError, UserError
 from terrafl.experiments.config import RunConfig
 from terrafl.experiments.run import OnRound, execute, read_config, resume
 from terrafl.runs import RunFolder
@@ -126,14 +125,14 @@ def _heard(process: JsonProcess, cell: Cell, on_round: OnCell) -> bool:
     """Take what a cell has said; return whether it is finished."""
     while True:
         try:
-            message: Mapping[str, Any] = process.receive()  # Any: what JSON can hold
+            message = process.answer()
+        except UserError as error:
+            raise UserError(f"the run in {cell.folder} cannot go on: {error}") from error
         except ChildDied as error:
             raise TerraflError(
                 f"the run in {cell.folder} was interrupted: {error}. What it had done is kept: "
                 "run the same command again."
             ) from error
-        if "error" in message:
-            raise TerraflError(f"the run in {cell.folder} failed: {message['error']}")
         if "done" in message:
             on_round(cell, message["done"], message["planned"], message["accuracy"])
         if "finished" in message or not process.has_unread:

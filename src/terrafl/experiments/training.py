@@ -7,7 +7,8 @@ from dataclasses import asdict
 
 from safetensors.numpy import save as to_safetensors
 
-from terrafl.data import FederatedData, load
+from terrafl.data import Dataset, FederatedData, load
+from terrafl.engine.features import OnImages, with_features
 from terrafl.engine.job import Job, arrays_of
 from terrafl.engine.pool import Pool
 from terrafl.engine.record import Record
@@ -22,12 +23,22 @@ from terrafl.runs import RunFolder, Summary
 from terrafl.runs.atomic import write_atomically
 from terrafl.seeds import stream
 
-__all__ = ["federate", "job_of", "plan_of", "train"]
+__all__ = ["federate", "job_of", "load_data", "plan_of", "train"]
 
 
-def federate(config: RunConfig) -> FederatedData:
-    """Load the data and spread it over clients, as the configuration's seed says."""
+def load_data(
+    config: RunConfig, workers: int = 1, on_images: OnImages = lambda done, total: None
+) -> Dataset:
+    """Load the data set, as the backbone's features if there is one."""
     dataset = load(config.dataset, generator=stream(config.seed, "data"))
+    if config.backbone is None:
+        return dataset
+    return with_features(dataset, config.backbone, workers=workers, on_images=on_images)
+
+
+def federate(config: RunConfig, workers: int = 1) -> FederatedData:
+    """Load the data and spread it over clients, as the configuration's seed says."""
+    dataset = load_data(config, workers)
     partition = config.partition.partition(dataset, stream(config.seed, "partition"))
     data = FederatedData(dataset, partition)
     if config.clients_per_round > len(data.client_ids):
@@ -52,7 +63,7 @@ def train(
     with ExitStack() as stack:
         # Processes start first: they load torch while this one loads the data.
         pool = stack.enter_context(Pool(workers)) if workers > 1 else None
-        data = federate(config)
+        data = federate(config, workers)
         job, arrays = job_of(parts, data), arrays_of(data)
         crew: Workers
         if pool is not None:
@@ -112,7 +123,7 @@ def _summary(config: RunConfig, state: RunState) -> Summary:
     return Summary(
         dataset=config.dataset,
         scenario=config.scenario,
-        model=type(config.model).name,
+        model=config.model_label,
         selector=type(config.selector).name,
         algorithm=type(config.algorithm).name,
         seed=config.seed,

@@ -1,6 +1,30 @@
 """The networks of the paper, and how a model lies in memory."""
 
+from terrafl.models.backbones import BACKBONES, Backbone
 from terrafl.models.layout import Layout
-from terrafl.models.networks import FEMNISTCNN, FMNISTCNN, MLP, MODELS, Linear, Model
+from terrafl.models.networks import (
+    CIFAR10CNN,
+    CIFAR100CNN,
+    FEMNISTCNN,
+    FMNISTCNN,
+    HARCNN,
+    MLP,
+    MODELS,
+    Linear,
+    Model,
+)
 
-__all__ = ["FEMNISTCNN", "FMNISTCNN", "MLP", "MODELS", "Layout", "Linear", "Model"]
+__all__ = [
+    "BACKBONES",
+    "CIFAR10CNN",
+    "CIFAR100CNN",
+    "FEMNISTCNN",
+    "FMNISTCNN",
+    "HARCNN",
+    "MLP",
+    "MODELS",
+    "Backbone",
+    "Layout",
+    "Linear",
+    "Model",
+]

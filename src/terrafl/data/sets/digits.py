@@ -19,7 +19,7 @@ import numpy as np
 
 from terrafl.data.dataset import Dataset, Examples, Normalisation
 from terrafl.data.entry import Entry
-from terrafl.data.files import DataFile
+from terrafl.data.files import Bytes, DataFile
 from terrafl.data.partition.shares import apportion
 from terrafl.errors import DataError
 
@@ -40,7 +40,7 @@ def _folders(root: Path | None) -> tuple[Path, ...]:
     return tuple(Path(place) / "datasets" / "data" for place in places or ())
 
 
-def _decode(contents: Mapping[str, bytes], generator: np.random.Generator) -> Dataset:
+def _decode(contents: Mapping[str, Bytes], generator: np.random.Generator) -> Dataset:
     """Divide the digits 80 to 20, each class in proportion; both parts keep the file's order."""
     table = np.loadtxt(io.BytesIO(contents[_FILE.name]), delimiter=",", dtype=np.uint8)
     if table.shape != (_NUM_TRAIN + _NUM_TEST, 65):

@@ -15,7 +15,7 @@ import numpy as np
 
 from terrafl.data.dataset import Dataset, Examples, Normalisation
 from terrafl.data.entry import Entry
-from terrafl.data.files import DataFile, search_folders
+from terrafl.data.files import Bytes, DataFile, search_folders
 from terrafl.data.idx import decode_idx
 
 __all__ = ["FMNIST"]
@@ -47,7 +47,7 @@ def _folders(root: Path | None) -> tuple[Path, ...]:
     return search_folders(root, ("fashion-mnist", "fmnist"), (debian,))
 
 
-def _decode(contents: Mapping[str, bytes], generator: np.random.Generator) -> Dataset:
+def _decode(contents: Mapping[str, Bytes], generator: np.random.Generator) -> Dataset:
     """Read the official division; nothing is drawn."""
     return Dataset(
         name="fmnist",
@@ -58,7 +58,7 @@ def _decode(contents: Mapping[str, bytes], generator: np.random.Generator) -> Da
     )
 
 
-def _examples(contents: Mapping[str, bytes], images: str, labels: str) -> Examples:
+def _examples(contents: Mapping[str, Bytes], images: str, labels: str) -> Examples:
     x = decode_idx(contents[images], images)
     y = decode_idx(contents[labels], labels)
     return Examples(x[:, np.newaxis], y.astype(np.int64))

@@ -1,0 +1,48 @@
+"""How much memory a tree of processes takes."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+__all__ = ["TreeMemory"]
+
+
+class TreeMemory:
+    """The peak of the proportional memory of this process and some of its children."""
+
+    def __init__(self, children: Sequence[int], interval_s: float = 0.2) -> None:
+        self._pids = [os.getpid(), *children]
+        self._interval_s = interval_s
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self.peak_mb = 0.0
+
+    def _watch(self) -> None:
+        while not self._stop.wait(self._interval_s):
+            self.peak_mb = max(self.peak_mb, sum(map(_pss_mb, self._pids)))
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._stop.set()
+        self._thread.join()
+
+
+def _pss_mb(pid: int) -> float:
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    except OSError:  # gone, or no such file system here
+        return 0.0
+    return sum(int(line.split()[1]) for line in lines if line.startswith("Pss:")) / 1024

@@ -1,0 +1,156 @@
+"""Arrays made once from files that are slow to read, then mapped into memory.
+
+A place is a folder of ``.npy`` files and a list of their checksums, whole or absent: it is made
+under another name and renamed. One process makes it while others wait.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+from terrafl.data.npz import Arrays
+from terrafl.errors import DataError
+from terrafl.folders import user_cache
+
+__all__ = ["ArrayWriter", "cache_place", "cached_arrays"]
+
+_CHECKSUMS = "sha256.json"
+_NAME = re.compile(r"[a-z_]+\.npy")
+
+
+class ArrayWriter:
+    """Write an array that is too large for memory, some rows at a time.
+
+    Parameters
+    ----------
+    path
+        The ``.npy`` file to make.
+    dtype, shape
+        Of the whole array.
+    """
+
+    def __init__(self, path: Path, dtype: str, shape: tuple[int, ...]) -> None:
+        self._path = path
+        self._row = np.dtype(dtype), shape[1:]
+        self._missing = shape[0]
+        self._stream = path.open("xb")
+        header = {"descr": dtype, "fortran_order": False, "shape": shape}
+        npy.write_array_header_1_0(self._stream, header)
+
+    def append(self, rows: NDArray[np.generic]) -> None:
+        """Add the next rows."""
+        if (rows.dtype, rows.shape[1:]) != self._row or len(rows) > self._missing:
+            raise DataError(f"{self._path.name} takes {self._missing} more rows of {self._row}.")
+        self._missing -= len(rows)
+        self._stream.write(np.ascontiguousarray(rows).data)
+
+    def __enter__(self) -> ArrayWriter:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        with self._stream:
+            if kind is None and self._missing:
+                raise DataError(f"{self._path.name} lacks {self._missing} rows.")
+            self._stream.flush()
+            os.fsync(self._stream.fileno())
+
+
+def cache_place(source: Path, key: str) -> Path:
+    """Return where arrays made from files in a folder belong.
+
+    In ``.cache`` beside the folder, or where that cannot be written, in the user's cache.
+
+    Parameters
+    ----------
+    source
+        The folder.
+    key
+        What the arrays depend on, short enough for a file's name.
+    """
+    beside = source.parent / ".cache" / key
+    usable = beside.is_dir() or os.access(source.parent, os.W_OK)
+    return beside if usable else user_cache() / ".cache" / key
+
+
+def cached_arrays(place: Path, make: Callable[[Path], None]) -> Arrays:
+    """Return the arrays at a place by name, mapped; make them where they are missing or damaged.
+
+    Parameters
+    ----------
+    place
+        The folder that holds them.
+    make
+        Write ``.npy`` files into the folder it is given; whatever it raises leaves no trace.
+    """
+    try:
+        arrays = _mapped(place)
+        if arrays is None:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            with _only_one(place):
+                arrays = _mapped(place) or _made(place, make)
+    except OSError as error:
+        raise DataError(
+            f"{place} must be writable and have room; got: {error}. Set XDG_CACHE_HOME or "
+            "TERRAFL_DATA to a folder that is and has."
+        ) from error
+    return arrays
+
+
+def _made(place: Path, make: Callable[[Path], None]) -> Arrays:
+    part = place.with_name(place.name + ".part")
+    for stale in (place, part):
+        shutil.rmtree(stale, ignore_errors=True)
+    part.mkdir()
+    try:
+        make(part)
+        checksums = {path.name: _sha256(path) for path in sorted(part.glob("*.npy"))}
+        (part / _CHECKSUMS).write_text(json.dumps(checksums))
+        os.rename(part, place)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+    arrays = _mapped(place)
+    if arrays is None:
+        raise DataError(f"{place} changed while it was made. Try again.")
+    return arrays
+
+
+def _mapped(place: Path) -> Arrays | None:
+    """Return the arrays, or nothing where they are not there or not as they were made."""
+    try:
+        checksums = json.loads((place / _CHECKSUMS).read_text())
+        if not all(_NAME.fullmatch(n) and _sha256(place / n) == s for n, s in checksums.items()):
+            return None
+        # Pages that a reader writes to become its own; the files stay as they are.
+        return {
+            name.removesuffix(".npy"): np.asarray(
+                np.load(place / name, mmap_mode="c", allow_pickle=False)
+            )
+            for name in checksums
+        }
+    except (FileNotFoundError, NotADirectoryError, ValueError, AttributeError):
+        return None
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+@contextmanager
+def _only_one(place: Path) -> Iterator[None]:
+    """Wait until no other process makes this place; the system frees the lock of a dead one."""
+    with place.with_name(place.name + ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield

@@ -1,0 +1,74 @@
+"""Fetch what a data set lacks: file by file, or out of the archive they are published in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from terrafl.data.archive import Archive, extract
+from terrafl.data.download import Source, download
+from terrafl.data.entry import Entry
+from terrafl.data.files import DataFile, FileStatus, Progress, home
+from terrafl.errors import DataError
+
+__all__ = ["fetch_entry"]
+
+
+def fetch_entry(
+    entry: Entry[Any],  # Any: files of whatever kind
+    root: Path | None,
+    progress: Progress | None,
+    source: Source | None,
+) -> list[Path]:
+    """Download the missing and damaged files of an entry; return where all are."""
+    statuses = entry.check(root)
+    lacking = [status for status in statuses if not status.ok]
+    if lacking and not entry.base_url:
+        raise DataError(lacking[0].problem)
+    paths = {s.name: s.path if s.ok and s.path else _place(entry, s, root) for s in statuses}
+    if lacking:
+        # What has an address is a file; folders and arrays have none.
+        files = [file for file in entry.files if isinstance(file, DataFile)]
+        names = {status.name for status in lacking}
+        wanted = [(file, paths[file.name]) for file in files if file.name in names]
+        place = source or Source(base_url=entry.base_url)
+        if entry.archive is None:
+            for file, path in wanted:
+                download(file, path, place, progress)
+        else:
+            members = {f"{entry.folder}/{file.name}": (file, path) for file, path in wanted}
+            whole = sum(file.size for file in files)
+            stored = home(root) / entry.archive.name
+            with _archive(entry.archive, stored, place, progress):
+                extract(stored, members, whole)
+    return [paths[status.name] for status in statuses]
+
+
+@contextmanager
+def _archive(
+    archive: Archive, stored: Path, source: Source, progress: Progress | None
+) -> Iterator[None]:
+    """Use the archive that the user put there, or fetch one and delete it when it is unpacked."""
+    if stored.is_file():
+        try:
+            archive.verify(stored)
+        except DataError as error:
+            raise DataError(f"{error} Delete it and fetch again.") from error
+        yield
+    else:
+        download(archive, stored, source, progress)
+        try:
+            yield
+        finally:
+            stored.unlink()
+
+
+def _place(entry: Entry[Any], status: FileStatus, root: Path | None) -> Path:  # Any: as above
+    # A damaged file of the user's would be found before its replacement: it has to make way.
+    # One of the system's would be found after it.
+    ours = home(root)
+    if status.path is not None and status.path.is_relative_to(ours):
+        return status.path
+    return ours / entry.folder / status.name

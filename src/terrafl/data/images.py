@@ -1,0 +1,57 @@
+"""Decode small images, bounded: one format, one size, checked before any pixel is unpacked."""
+
+from __future__ import annotations
+
+import io
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from terrafl.errors import DataError
+
+__all__ = ["decode_image"]
+
+
+def decode_image(
+    content: bytes,
+    name: str,
+    *,
+    kind: Literal["JPEG", "PNG"],
+    side: int,
+    mode: Literal["L", "RGB"],
+) -> NDArray[np.uint8]:
+    """Return an image as (channels, side, side).
+
+    Parameters
+    ----------
+    content
+        The file.
+    name
+        What to call it in an error.
+    kind
+        The only format that is tried.
+    side
+        Height and width in pixels that it must have.
+    mode
+        ``RGB`` for three channels, a grey image's thrice the same; ``L`` for one.
+    """
+    from PIL import Image
+
+    try:
+        with Image.open(io.BytesIO(content), formats=[kind]) as image:
+            size = image.size
+            pixels = np.asarray(image.convert(mode)) if size == (side, side) else None
+    except (  # what Pillow raises for files of any content
+        OSError,
+        ValueError,
+        SyntaxError,
+        EOFError,
+        TypeError,
+        IndexError,
+        Image.DecompressionBombError,
+    ) as error:
+        raise DataError(f"{name} must be a whole {kind} image; got: {error}.") from error
+    if pixels is None:
+        raise DataError(f"{name} must be {side} x {side} pixels; got {size}.")
+    return pixels.reshape(side, side, -1).transpose(2, 0, 1)

@@ -1,0 +1,90 @@
+"""Images by writer in the parquet files of the Hugging Face hub, read some rows at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from terrafl.data.images import decode_image
+from terrafl.errors import ConfigurationError, DataError
+
+if TYPE_CHECKING:
+    from pyarrow import parquet
+
+__all__ = ["ParquetRows", "num_rows", "read_rows"]
+
+_LABELS = ("character", "label")
+_BATCH = 4096
+_MAX_ROWS = 10_000_000  # more than a dozen times what FEMNIST has
+
+
+class ParquetRows(NamedTuple):
+    """Some examples: images (n, 1, side, side), labels, and who wrote them."""
+
+    x: NDArray[np.uint8]
+    y: NDArray[np.int64]
+    writer: list[str]
+
+
+def num_rows(paths: Sequence[Path]) -> int:
+    """Return how many examples these files declare."""
+    total = sum(_opened(path).metadata.num_rows for path in paths)
+    if not 0 < total <= _MAX_ROWS:
+        raise DataError(f"{paths[0]} and its like must have 1 to {_MAX_ROWS} rows; got {total}.")
+    return int(total)
+
+
+def read_rows(paths: Sequence[Path], *, side: int) -> Iterator[ParquetRows]:
+    """Yield the examples of files with columns image, writer_id and character (or label).
+
+    Parameters
+    ----------
+    paths
+        The files.
+    side
+        Height and width in pixels that every image, a grey PNG, must have.
+    """
+    import pyarrow as pa
+
+    for path in paths:
+        file = _opened(path)
+        names = file.schema_arrow.names
+        label = next((name for name in _LABELS if name in names), _LABELS[0])
+        columns = ["image", "writer_id", label]
+        if not set(columns) <= set(names):
+            raise DataError(f"{path} must have columns {', '.join(columns)}; got {names}.")
+        try:
+            for batch in file.iter_batches(batch_size=_BATCH, columns=columns):
+                yield _rows(batch.to_pydict(), label, path, side)
+        except (pa.ArrowException, OSError) as error:
+            raise DataError(f"{path} must be a whole parquet file; got: {error}.") from error
+
+
+def _opened(path: Path) -> parquet.ParquetFile:
+    try:
+        import pyarrow as pa
+        from pyarrow import parquet
+    except ImportError as error:
+        raise ConfigurationError(
+            f"{path.name} needs pyarrow, which is not installed: pip install 'terrafl[parquet]'."
+        ) from error
+    try:
+        return parquet.ParquetFile(path)
+    except (pa.ArrowException, OSError) as error:
+        raise DataError(f"{path} must be a parquet file; got: {error}.") from error
+
+
+def _rows(columns: dict[str, list[object]], label: str, path: Path, side: int) -> ParquetRows:
+    images = [image.get("bytes") if isinstance(image, dict) else None for image in columns["image"]]
+    writers, labels = columns["writer_id"], columns[label]
+    texts = [content for content in images if isinstance(content, bytes)]
+    numbers = [number for number in labels if isinstance(number, int)]
+    names = [name for name in writers if isinstance(name, str)]
+    if not len(images) == len(texts) == len(numbers) == len(names):
+        raise DataError(f"{path} must give every image its bytes, writer and label.")
+    pixels = [decode_image(text, str(path), kind="PNG", side=side, mode="L") for text in texts]
+    return ParquetRows(np.stack(pixels), np.array(numbers, dtype=np.int64), names)

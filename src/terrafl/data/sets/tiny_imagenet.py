@@ -1,0 +1,197 @@
+"""Tiny ImageNet: 64 x 64 colour images of 200 kinds of things, in the official folder.
+
+110,000 JPEG files are decoded once and kept as two arrays, see :mod:`terrafl.data.cache`. The
+official test images have no labels; the validation images are the test set, as usual.
+
+References
+----------
+Le and Yang, "Tiny ImageNet Visual Recognition Challenge", Stanford CS231N, 2015. From ImageNet,
+for non-commercial research.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from terrafl.data.cache import ArrayWriter, cache_place, cached_arrays
+from terrafl.data.dataset import Dataset, Examples, Normalisation
+from terrafl.data.entry import Entry
+from terrafl.data.files import Progress, search_folders
+from terrafl.data.images import decode_image
+from terrafl.data.npz import Arrays
+from terrafl.errors import DataError
+
+__all__ = ["TINY_IMAGENET", "ImageTree"]
+
+_SIDE = 64
+_MAX_TEXT, _MAX_IMAGE = 1 << 23, 1 << 16  # bytes; the largest are 2.7 MB and 22 kB
+_WNID = re.compile(r"n\d{8}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImageTree:
+    """The official folder, known by the content of all its files.
+
+    Parameters
+    ----------
+    name
+        The folder's name.
+    num_classes, num_per_class, num_val
+        Its classes, the training images of each, and the validation images.
+    sha256
+        SHA-256 over wnids.txt, words.txt, val/val_annotations.txt, the classes' box files and
+        the images, classes in the order of their names, images in the order of their numbers.
+    """
+
+    name: str
+    num_classes: int
+    num_per_class: int
+    num_val: int
+    sha256: str
+
+    def find(self, folder: Path) -> Path | None:
+        """Return where the tree stands in this folder, right or wrong."""
+        path = folder / self.name
+        return path if (path / "wnids.txt").is_file() else None
+
+    def verify(self, path: Path) -> None:
+        """Raise unless every file has the right content."""
+        digest = hashlib.sha256()
+        for piece in chain(self._texts(path), self._images(path)):
+            digest.update(piece)
+        self._require(digest.hexdigest(), path)
+
+    def read(self, path: Path, progress: Progress | None = None) -> Arrays:
+        """Return images and labels, decoded the first time and mapped ever after."""
+        place = cache_place(path, f"{self.name}-{self.sha256[:16]}")
+        return cached_arrays(place, lambda folder: self._decode(path, folder, progress))
+
+    def _decode(self, path: Path, folder: Path, progress: Progress | None) -> None:
+        """Write arrays of what the tree holds; checked in passing, since reading it is slow."""
+        digest = hashlib.sha256()
+        for text in self._texts(path):
+            digest.update(text)
+        images, done = self._images(path), 0
+        for part, count in (("train", self._num_train), ("test", self.num_val)):
+            with ArrayWriter(folder / f"{part}_x.npy", "|u1", (count, 3, _SIDE, _SIDE)) as out:
+                for _ in range(count):
+                    content, done = next(images), done + 1
+                    digest.update(content)
+                    name = f"image {done} of {path}"
+                    image = decode_image(content, name, kind="JPEG", side=_SIDE, mode="RGB")
+                    out.append(image[np.newaxis])
+                    if progress is not None and done % 500 == 0:
+                        progress(self.name, done, self._num_train + self.num_val)
+        self._require(digest.hexdigest(), path)
+        train_y = np.repeat(np.arange(self.num_classes), self.num_per_class)
+        np.save(folder / "train_y.npy", train_y, allow_pickle=False)
+        np.save(folder / "test_y.npy", self._val_labels(path), allow_pickle=False)
+
+    @property
+    def _num_train(self) -> int:
+        return self.num_classes * self.num_per_class
+
+    def _require(self, digest: str, path: Path) -> None:
+        if digest != self.sha256:
+            raise DataError(f"the sha256 of {path}'s files must be {self.sha256}; got {digest}.")
+
+    def _wnids(self, path: Path) -> list[str]:
+        """Return the classes in the order of their names, which is that of their labels."""
+        wnids = sorted(_read(path / "wnids.txt", _MAX_TEXT).decode(errors="replace").split())
+        if len(set(wnids)) != self.num_classes or not all(map(_WNID.fullmatch, wnids)):
+            raise DataError(f"{path / 'wnids.txt'} must name {self.num_classes} WordNet classes.")
+        return wnids
+
+    def _val_labels(self, path: Path) -> NDArray[np.int64]:
+        annotations = path / "val" / "val_annotations.txt"
+        lines = _read(annotations, _MAX_TEXT).decode(errors="replace").splitlines()
+        wnid_of = dict(line.split("\t")[:2] for line in lines if line.count("\t") >= 1)
+        label_of = {wnid: label for label, wnid in enumerate(self._wnids(path))}
+        try:
+            labels = [label_of[wnid_of[f"val_{i}.JPEG"]] for i in range(self.num_val)]
+        except KeyError as error:
+            raise DataError(f"{annotations} must give the class of {error}.") from error
+        return np.array(labels, dtype=np.int64)
+
+    def _texts(self, path: Path) -> Iterator[bytes]:
+        names = ["wnids.txt", "words.txt", "val/val_annotations.txt"]
+        names += [f"train/{wnid}/{wnid}_boxes.txt" for wnid in self._wnids(path)]
+        return (_read(path / name, _MAX_TEXT) for name in names)
+
+    def _images(self, path: Path) -> Iterator[bytes]:
+        """Yield the files of the training and then of the validation images."""
+        for wnid in self._wnids(path):
+            folder = path / "train" / wnid / "images"
+            for i in range(self.num_per_class):
+                yield _read(folder / f"{wnid}_{i}.JPEG", _MAX_IMAGE)
+        for i in range(self.num_val):
+            yield _read(path / "val" / "images" / f"val_{i}.JPEG", _MAX_IMAGE)
+
+
+def _read(path: Path, limit: int) -> bytes:
+    try:
+        with path.open("rb") as stream:
+            content = stream.read(limit + 1)
+    except OSError as error:
+        raise DataError(f"{path} must be readable; got: {error}.") from error
+    if len(content) > limit:
+        raise DataError(f"{path} must hold at most {limit} bytes; got more.")
+    return content
+
+
+_TREE = ImageTree(
+    name="tiny-imagenet-200",
+    num_classes=200,
+    num_per_class=500,
+    num_val=10000,
+    sha256="0ee0419fd1116e3446b0fb22a22efa1134ef9b82b3f050d155db0b565c87e7a7",
+)
+
+
+def _folders(root: Path | None) -> tuple[Path, ...]:
+    return search_folders(root, ("tiny-imagenet",))
+
+
+def _dataset(contents: Mapping[str, Arrays], generator: np.random.Generator) -> Dataset:
+    """Read the official division; nothing is drawn."""
+    (arrays,) = contents.values()
+    train, test = (
+        Examples(
+            arrays[f"{part}_x"].astype(np.uint8, copy=False),
+            arrays[f"{part}_y"].astype(np.int64, copy=False),
+        )
+        for part in ("train", "test")
+    )
+    return Dataset(
+        name="tiny-imagenet",
+        train=train,
+        test=test,
+        num_classes=200,
+        # Mean and sd of the training pixels; a pretrained backbone has a normalisation of its own.
+        normalisation=Normalisation(255.0, (0.4802, 0.4481, 0.3975), (0.2764, 0.2689, 0.2816)),
+    )
+
+
+TINY_IMAGENET = Entry(
+    name="tiny-imagenet",
+    title="Tiny ImageNet, 64 x 64 colour images of 200 kinds of things",
+    num_train=100000,
+    num_test=10000,
+    num_classes=200,
+    files=(_TREE,),
+    folders=_folders,
+    remedy=(
+        "Its publisher offers it over http only, which terrafl does not fetch from: download "
+        "http://cs231n.stanford.edu/tiny-imagenet-200.zip (md5 90528d7ca1a48142e341f4ef8d21d0de) "
+        "and unpack it in the folder that $TERRAFL_DATA names."
+    ),
+    decode=_dataset,
+)

