@@ -7,12 +7,8 @@ Needs Python 3.11 or newer, a package index and Fashion-MNIST; what it installs 
 """
 
 import argparse
-import datetime
 import json
 import os
-import platform
-import re
-import statistics
 import subprocess
 import sys
 from dataclasses import asdict
@@ -20,10 +16,9 @@ from pathlib import Path
 
 import fashion_mnist
 import table
+from conditions import conditions, describe
 from environments import HERE, SYSTEMS, Unavailable, prepare
 from measure import Run, busy_share, run
-
-QUIET = 0.05
 
 
 def main():
@@ -90,38 +85,6 @@ def bench(workload, options):
         print(f"terrafl bench engine failed: {done.stderr.strip()[-300:]}", file=sys.stderr)
         return []
     return json.loads(done.stdout)["workloads"]
-
-
-def conditions(options, missing, load_before, runs):
-    names = re.findall(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
-    before = [r.busy_before for r in runs if not r.for_memory]
-    return {
-        "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        "cpu": names[0] if names else platform.processor(),
-        "cores": os.cpu_count(),
-        "processes": options.processes,
-        "python": platform.python_version(),
-        "versions": {n: SYSTEMS[n].versions() for n in options.peers if n not in missing},
-        "rounds": options.rounds,
-        "repetitions": options.repetitions,
-        "smoke": options.smoke,
-        "load_before": load_before,
-        "busy_before_median": statistics.median(before or [0.0]),
-        "busy_before_most": max(before, default=0.0),
-    }
-
-
-def describe(about):
-    versions = {name: v for found in about["versions"].values() for name, v in found.items()}
-    quiet = about["busy_before_most"] <= QUIET and not about["smoke"]
-    return (
-        f"{about['date']}; {about['cpu']}, {about['cores']} cores, {about['processes']} processes; "
-        f"Python {about['python']}, {', '.join(f'{n} {v}' for n, v in versions.items())}; "
-        f"{about['repetitions']} starts of {about['rounds']} rounds each, the first not counted. "
-        f"Others used {about['busy_before_median']:.0%} of the machine before a start (most: "
-        f"{about['busy_before_most']:.0%}; load at the beginning {about['load_before']:.2f})."
-        + ("" if quiet else " **Not a measurement to quote: a smoke run, or a busy machine.**")
-    )
 
 
 def read_options():

@@ -15,7 +15,17 @@ IMAGES = "train-images-idx3-ubyte.gz"
 def test_the_data_sets_are_listed_with_what_they_hold():
     rows = {row.name: row for row in describe()}
 
-    assert tuple(rows) == available() == ("digits", "fmnist")
+    assert tuple(rows) == available()
+    assert set(rows) == {
+        "digits",
+        "fmnist",
+        "cifar10",
+        "cifar100",
+        "tiny-imagenet",
+        "femnist",
+        "unipen62",
+        "har",
+    }
     assert (rows["digits"].num_train, rows["digits"].num_test) == (1437, 360)
     assert rows["digits"].present
 
@@ -30,11 +40,12 @@ def test_a_data_set_is_present_when_all_its_files_are(tmp_path):
 
 @pytest.mark.parametrize("use", [check, fetch, lambda name: load(name, generator=None)])
 def test_an_unknown_name_gets_a_suggestion(use):
-    message = "dataset must be one of digits, fmnist; got 'fminst': did you mean 'fmnist'?"
+    known = ", ".join(available())
 
     with pytest.raises(ConfigurationError) as raised:
         use("fminst")
 
+    message = f"dataset must be one of {known}; got 'fminst': did you mean 'fmnist'?"
     assert str(raised.value) == message
 
 
@@ -84,11 +95,29 @@ def test_fetching_what_comes_with_a_package_is_finding_it():
     assert path.is_file()
 
 
+@pytest.mark.parametrize(
+    ("name", "parts"),
+    [
+        ("tiny-imagenet", ["http://cs231n.stanford.edu/tiny-imagenet-200.zip", "over http only"]),
+        ("femnist", ["huggingface.co/datasets/flwrlabs/femnist", "LEAF"]),
+        ("unipen62", ["put the file unipen62/unipen62.npz"]),
+        ("har", ["put the file uci-har/har.npz"]),
+    ],
+)
+def test_what_cannot_be_fetched_is_named_with_where_to_put_it(tmp_path, name, parts):
+    with pytest.raises(DataError) as raised:
+        fetch(name, tmp_path)
+
+    for part in (*parts, str(tmp_path), "$TERRAFL_DATA"):
+        assert part in str(raised.value)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_importing_and_loading_digits_imports_no_heavy_library():
     program = (
         "import sys, numpy, terrafl.data as data\n"
         "data.load('digits', generator=numpy.random.default_rng(0))\n"
-        "heavy = {'torch', 'sklearn', 'scipy', 'pydantic', 'ssl', 'urllib.request'}\n"
+        "heavy = {'torch', 'sklearn', 'scipy', 'pydantic', 'ssl', 'urllib.request', 'PIL'}\n"
         "print(sorted(heavy & set(sys.modules)))\n"
     )
 

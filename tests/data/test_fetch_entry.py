@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from terrafl.data.catalog import fetch_entry
 from terrafl.data.entry import Entry
+from terrafl.data.fetching import fetch_entry
 from terrafl.data.files import search_folders
 
 

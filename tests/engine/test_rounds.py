@@ -48,6 +48,14 @@ def test_the_next_round_starts_from_the_mean(three, play, locally):
     assert played.state.model.tobytes() == second.tobytes()
 
 
+def test_clients_are_drawn_anew_in_every_round(federation, examples, play):
+    data = federation([examples(4, seed=n) for n in range(12)])
+
+    played = play(data, num_rounds=6, clients_per_round=4)
+
+    assert len({tuple(cohort["clients"]) for cohort in played.of("cohort")}) == 6
+
+
 def test_a_client_drawn_twice_trains_once_and_weighs_twice(three, play, locally):
     played = play(three, selector=HBase(), training=TRAINING, clients_per_round=7, seed=1)
 

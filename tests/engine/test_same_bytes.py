@@ -31,15 +31,6 @@ def test_one_seed_gives_one_result(tiny, tmp_path, written, selector):
     assert written(tmp_path / "one") == written(tmp_path / "two")
 
 
-def test_processes_that_train_give_the_bytes_of_this_one(tiny, tmp_path, written):
-    config = tiny(selector={"name": "terraform", "eta": 1}, model={"name": "mlp", "hidden": [8]})
-
-    for workers in (1, 2):
-        execute(config, tmp_path / str(workers), workers=workers)
-
-    assert written(tmp_path / "1") == written(tmp_path / "2")
-
-
 def test_another_seed_gives_another_result(tiny, tmp_path, written):
     for seed in (0, 1):
         execute(tiny(selector="random", seed=seed), tmp_path / str(seed))

@@ -85,7 +85,7 @@ def test_an_interrupted_run_is_resumed(small, tmp_path):
     with pytest.raises(InterruptedError):
         terrafl.run(out=tmp_path / "run", workers=1, on_round=stop, **small)
 
-    assert terrafl.resume(tmp_path / "run").summary.rounds == 2
+    assert terrafl.resume(str(tmp_path / "run")).summary.rounds == 2
 
 
 def test_a_result_is_drawn(small, tmp_path):

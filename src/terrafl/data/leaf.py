@@ -58,7 +58,9 @@ class LeafFile:
         """Yield the users in the order of the file."""
         with self._opened() as stream:
             self._header(stream)
-            separator = stream.take("{", "}")
+            separator = stream.take("{")
+            if not self.num_samples:
+                separator = stream.take("}")
             for expected, count in self.num_samples.items():
                 name = stream.value()
                 stream.take(":")

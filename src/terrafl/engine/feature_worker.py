@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 import torch
@@ -23,7 +23,8 @@ class FeatureWorker:
     """Answers the messages of :mod:`terrafl.engine.features`."""
 
     extractor: FeatureExtractor | None = None
-    arrays: dict[str, NDArray[np.generic]] | None = None
+    images: Mapping[str, NDArray[np.generic]] = field(default_factory=dict)
+    features: Mapping[str, NDArray[np.generic]] = field(default_factory=dict)
 
     def __call__(self, message: Message, answer: Callable[[Message], None]) -> None:
         """Take up the images, or compute the features of some."""
@@ -31,13 +32,13 @@ class FeatureWorker:
             torch.set_num_threads(1)
             self.extractor = FeatureExtractor(named(BACKBONES, message["backbone"], "backbone"))
             memory = SharedMemory.attached(message["memory"])
-            self.arrays = memory.view(places_of(message["arrays"]))
+            self.images = memory.view(places_of(message["images"]))
+            self.features = memory.view(places_of(message["features"]))
         else:
             assert self.extractor is not None
-            assert self.arrays is not None
             rows = slice(message["start"], message["stop"])
-            images = np.asarray(self.arrays["images"][rows], dtype=np.uint8)
-            self.arrays["features"][rows] = self.extractor.features(images)
+            images = np.asarray(self.images[message["part"]][rows], dtype=np.uint8)
+            self.features[message["part"]][rows] = self.extractor.features(images)
         answer({})
 
 

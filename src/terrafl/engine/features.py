@@ -8,7 +8,7 @@ resolution and pixels, and checked by its own checksum.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -61,18 +61,10 @@ def with_features(
             f"shape {dataset.input_shape}: leave the backbone out."
         )
     parts = {"train": dataset.train, "test": dataset.test}
-    total = sum(len(part) for part in parts.values())
-
-    done = 0
-
-    def count(images: int) -> None:
-        nonlocal done
-        done += images
-        on_images(done, total)
 
     def make(folder: Path) -> None:
-        for name, part in parts.items():
-            np.save(folder / f"{name}.npy", _computed(part, backbone, workers, count))
+        for name, features in _computed(parts, backbone, workers, on_images).items():
+            np.save(folder / f"{name}.npy", features)
 
     folder = (place or user_cache() / "features") / _key(dataset, backbone)
     arrays = cached_arrays(folder, make)
@@ -98,28 +90,43 @@ def _key(dataset: Dataset, backbone: Backbone) -> str:
 
 
 def _computed(
-    examples: Examples, backbone: Backbone, workers: int, on_done: Callable[[int], None]
-) -> NDArray[np.float32]:
-    """Return the features of all images, computed chunk by chunk by whoever is free."""
-    chunks = [(a, min(a + CHUNK, len(examples))) for a in range(0, len(examples), CHUNK)]
+    parts: Mapping[str, Examples], backbone: Backbone, workers: int, on_images: OnImages
+) -> dict[str, NDArray[np.float32]]:
+    """Return the features of every part's images, computed chunk by chunk by whoever is free."""
+    chunks = [
+        (name, start, min(start + CHUNK, len(part)))
+        for name, part in parts.items()
+        for start in range(0, len(part), CHUNK)
+    ]
+    total, done = sum(len(part) for part in parts.values()), 0
+
+    def count(index: int) -> None:
+        nonlocal done
+        _, start, stop = chunks[index]
+        done += stop - start
+        on_images(done, total)
+
     memory = SharedMemory()
     try:
         with Crew("terrafl.engine.feature_worker", workers, [memory.descriptor]) as crew:
-            places = memory.store({"images": examples.x})
-            shape = (len(examples), type(backbone).num_features)
-            places |= memory.allocate({"features": ("<f4", shape)})
+            images = memory.store({name: part.x for name, part in parts.items()})
+            width = type(backbone).num_features
+            features = memory.allocate(
+                {name: ("<f4", (len(part), width)) for name, part in parts.items()}
+            )
             crew.prepare(
                 {
                     "do": "prepare",
                     "memory": memory.descriptor,
                     "backbone": to_plain_named(backbone),
-                    "arrays": places,
+                    "images": images,
+                    "features": features,
                 }
             )
             crew.ask(
-                [{"do": "compute", "start": a, "stop": b} for a, b in chunks],
-                lambda index: on_done(chunks[index][1] - chunks[index][0]),
+                [{"do": "compute", "part": n, "start": a, "stop": b} for n, a, b in chunks], count
             )
-            return np.asarray(memory.view(places)["features"], dtype=np.float32)
+            views = memory.view(features)
+        return {name: np.asarray(view, dtype=np.float32) for name, view in views.items()}
     finally:
         memory.close()

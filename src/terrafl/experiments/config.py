@@ -35,7 +35,7 @@ _CATALOGUES: Mapping[str, Mapping[str, type]] = {
     "backbone": BACKBONES,
 }
 _OPTIONAL = frozenset({"backbone"})
-DEFAULT_SCENARIOS = {"digits": "digits", "fmnist": "fmnist-4"}
+DEFAULT_SCENARIOS = {"digits": "digits", "fmnist": "fmnist-4", "cifar10": "cifar10-1"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,9 +124,14 @@ class RunConfig:
 
     @property
     def variant(self) -> str:
-        """The selector's settings that differ from its defaults, such as ``eta=2``."""
+        """The selector's settings that differ from its defaults, such as ``eta=2``.
+
+        A scenario's own settings for the selector are defaults too.
+        """
+        name = type(self.selector).name
+        below = _scenario(self.scenario or _default_scenario(self.dataset)).get("selectors", {})
         try:
-            defaults = to_plain(type(self.selector)())
+            defaults = to_plain(type(self.selector)()) | below.get(name, {})
         except TypeError:  # a class of the user's, some of whose settings have no default
             defaults = {}
         mine = to_plain(self.selector)
@@ -162,13 +167,17 @@ def _lowest(scenario: str, dataset: str) -> Plain:
         )
     if dataset:
         _check_dataset(dataset)
-    layer = _scenario(scenario or DEFAULT_SCENARIOS.get(dataset, dataset or "digits"))
+    layer = _scenario(scenario or _default_scenario(dataset))
     if dataset and dataset != layer["dataset"]:
         raise ConfigurationError(
             f"dataset must be {layer['dataset']!r}, which scenario {scenario} is made of; "
             f"got {dataset!r}: name one of the two."
         )
     return layer
+
+
+def _default_scenario(dataset: str) -> str:
+    return DEFAULT_SCENARIOS.get(dataset, dataset or "digits")
 
 
 def _scenario(name: str) -> Plain:

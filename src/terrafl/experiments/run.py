@@ -64,14 +64,14 @@ def execute(
 
 
 def resume(
-    path: Path,
+    path: Path | str,
     *,
     workers: int = 1,
     on_round: OnRound = lambda done, planned, accuracy: None,
     checkpoint_every_s: float = 1.0,
 ) -> Result:
     """Finish the run in a folder; a finished one is left as it is."""
-    folder = RunFolder(path)
+    folder = RunFolder(Path(path))
     if not folder.is_started:
         raise RunFolderError(f"{path} holds no run: start one with terrafl run --out {path}.")
     config = read_config(folder)

@@ -94,6 +94,8 @@ def _digest(files: Sequence[Path]) -> str:
 def _write_leaf(paths: Sequence[Path], folder: Path, part: str, progress: Progress | None) -> None:
     files = [LeafFile(path, _SIDE * _SIDE) for path in paths]
     total = sum(sum(file.num_samples.values()) for file in files)
+    if not total:
+        raise DataError(f"{paths[0]} and its like must hold samples; got none.")
     labels, writers, done = [], [], 0
     with ArrayWriter(folder / f"{part}_x.npy", "|u1", (total, 1, _SIDE, _SIDE)) as images:
         for file in files:

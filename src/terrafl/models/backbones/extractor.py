@@ -14,7 +14,7 @@ from terrafl.models.backbones.protocol import Backbone
 
 __all__ = ["FeatureExtractor"]
 
-_BATCH = 64
+_BATCH = 16  # on one core the fastest: what passes between layers stays in the cache
 
 
 class FeatureExtractor:
@@ -31,8 +31,8 @@ class FeatureExtractor:
     Notes
     -----
     An image's features may differ in the last bits between numbers of torch threads, between
-    machines, and with the images it shares a batch of 64 with; a caller who keeps features
-    keeps the first two the same and hands images over in multiples of 64.
+    machines, and with the images it shares a batch of 16 with; a caller who keeps features
+    keeps the first two the same and hands images over in multiples of 16.
     """
 
     def __init__(self, backbone: Backbone, root: Path | None = None) -> None:
@@ -44,18 +44,26 @@ class FeatureExtractor:
         except RuntimeError as error:
             raise DataError(f"{backbone.weights.name} does not fit {backbone.name}.") from error
         self._network.eval().requires_grad_(False)
+        layout = torch.channels_last  # a quarter faster
+        self._network.to(memory_format=layout)  # type: ignore[call-overload]  # not in its stub
+        self._num_features = backbone.num_features
         mean, sd = (torch.tensor(v).view(1, 3, 1, 1) for v in backbone.input_normalisation)
         self._scale, self._offset = 1 / (255 * sd), -mean / sd
 
     def features(self, images: NDArray[np.uint8]) -> NDArray[np.float32]:
         """Return the features (n, d) of images (n, 3, height, width)."""
-        batches = [images[start : start + _BATCH] for start in range(0, len(images), _BATCH)]
-        return np.concatenate([self._features(np.ascontiguousarray(batch)) for batch in batches])
+        if images.ndim != 4 or images.shape[1] != 3:
+            raise DataError(f"a backbone needs images of three channels; got {images.shape}.")
+        features = np.empty((len(images), self._num_features), dtype=np.float32)
+        for start in range(0, len(images), _BATCH):
+            batch = slice(start, start + _BATCH)
+            features[batch] = self._features(images[batch].astype(np.float32))
+        return features
 
     @torch.no_grad()
-    def _features(self, images: NDArray[np.uint8]) -> NDArray[np.float32]:
-        x = torch.from_numpy(images).float() * self._scale + self._offset
+    def _features(self, pixels: NDArray[np.float32]) -> NDArray[np.float32]:
+        x = torch.from_numpy(pixels) * self._scale + self._offset
         if x.shape[2:] != (self._size, self._size):
             x = functional.interpolate(x, (self._size, self._size), mode="bilinear")
-        features: NDArray[np.float32] = self._network(x).numpy()
-        return features
+        features: torch.Tensor = self._network(x.contiguous(memory_format=torch.channels_last))
+        return features.numpy()
