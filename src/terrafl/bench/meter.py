@@ -6,7 +6,6 @@ import os
 import threading
 from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 __all__ = ["TreeMemory"]
@@ -30,12 +29,7 @@ class TreeMemory:
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self._stop.set()
         self._thread.join()
 

@@ -6,7 +6,6 @@ import logging
 import selectors
 from collections import deque
 from collections.abc import Callable, Sequence
-from types import TracebackType
 from typing import Self
 
 from terrafl.engine.process import ChildDied, JsonProcess, Message
@@ -124,11 +123,6 @@ class Crew:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         for process in self._processes:
             process.close()

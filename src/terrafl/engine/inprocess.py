@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from types import TracebackType
 from typing import Self
 
 import numpy as np
@@ -38,12 +37,7 @@ class InProcess:
         self._initial = self._trainer.network.to_numpy()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         torch.set_num_threads(self._threads)
 
     @property

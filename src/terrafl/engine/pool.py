@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import astuple
-from types import TracebackType
 from typing import Self
 
 import numpy as np
@@ -86,13 +85,8 @@ class Pool:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._crew.__exit__(kind, error, traceback)
+    def __exit__(self, *exception: object) -> None:
+        self._crew.__exit__(*exception)
         self._memory.close()
 
     @property

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from types import TracebackType
 from typing import Protocol, Self
 
 import numpy as np
@@ -47,12 +46,7 @@ class Workers(Protocol):
 
     def __enter__(self) -> Self: ...
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None: ...
+    def __exit__(self, *exception: object) -> None: ...
 
 
 def evaluation_chunks(num_examples: int) -> list[tuple[int, int]]:

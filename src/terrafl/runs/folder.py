@@ -6,7 +6,6 @@ import fcntl
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from terrafl.errors import RunFolderError
@@ -92,12 +91,7 @@ class RunFolder:
             ) from error
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         if self._lock is not None:
             os.close(self._lock)  # the lock goes with the descriptor
             self._lock = None

@@ -6,6 +6,7 @@ import hashlib
 import importlib.util
 from dataclasses import dataclass
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import TYPE_CHECKING
 
 from terrafl.errors import DataError
@@ -65,9 +66,11 @@ class WeightsFile:
 
         path = self._find(root)
         self._require_right(path)
-        # A pickle, as torch writes them; weights_only unpickles tensors and nothing else.
-        tensors = torch.load(path, map_location="cpu", weights_only=True)
-        return dict(tensors)
+        try:
+            # A pickle, as torch writes them; weights_only unpickles tensors and nothing else.
+            return dict(torch.load(path, map_location="cpu", weights_only=True))
+        except (UnpicklingError, RuntimeError, TypeError, ValueError) as error:
+            raise DataError(f"{path} must hold tensors only; got: {error}.") from error
 
     def _find(self, root: Path | None) -> Path:
         candidates = [folder / self.name for folder in self.folders(root)]
