@@ -30,7 +30,9 @@ def show_comparison(compared: Compared, *, as_json: bool) -> None:
 
 def _table(group: Group) -> Table:
     seeds = {len(method.seeds) for method in group.methods}
-    over = f", mean ± sd over {seeds.pop()} seeds" if len(seeds) == 1 else ""
+    over = ", mean ± sd over seeds" if max(seeds) > 1 else ", one seed"
+    if seeds == {max(seeds)} and max(seeds) > 1:
+        over = f", mean ± sd over {max(seeds)} seeds"
     table = Table(
         title=f"{group.problem.name}, {group.algorithm}: test accuracy in %{over}",
         title_justify="left",
