@@ -30,9 +30,8 @@ def show_comparison(compared: Compared, *, as_json: bool) -> None:
 
 def _table(group: Group) -> Table:
     seeds = {len(method.seeds) for method in group.methods}
-    over = ", mean ± sd over seeds" if max(seeds) > 1 else ", one seed"
-    if seeds == {max(seeds)} and max(seeds) > 1:
-        over = f", mean ± sd over {max(seeds)} seeds"
+    counts = " or ".join(str(count) for count in sorted(seeds))
+    over = ", one seed" if seeds == {1} else f", mean ± sd over {counts} seeds"
     table = Table(
         title=f"{group.problem.name}, {group.algorithm}: test accuracy in %{over}",
         title_justify="left",
