@@ -109,7 +109,7 @@ def test_files_without_a_sample_are_refused(leaf, tmp_path):
 def test_half_of_leaf_s_folders_is_not_the_data_set(tmp_path, images):
     _leaf(tmp_path / "femnist", "train", 0, {"f1": (images[:1], [0])})
 
-    with pytest.raises(DataError, match="femnist needs femnist, which is missing"):
+    with pytest.raises(DataError, match="femnist needs the folder femnist, which is missing"):
         _load(tmp_path)
 
 

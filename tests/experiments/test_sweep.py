@@ -1,5 +1,8 @@
 """Many runs: finished ones are skipped, foreign ones refused, and order does not matter."""
 
+import signal
+import time
+
 import pytest
 
 from terrafl.errors import ConfigurationError, RunFolderError, TerraflError
@@ -113,6 +116,33 @@ def test_runs_side_by_side_give_the_bytes_of_runs_one_by_one(plan, written):
 
     for first, second in zip(one_by_one, side_by_side, strict=True):
         assert written(first.folder) == written(second.folder)
+
+
+@pytest.fixture
+def no_longer_than_a_minute():
+    """Raise in a test that would wait for ever."""
+
+    def give_up(signum, frame):
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGALRM, give_up)
+    signal.alarm(60)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.usefixtures("no_longer_than_a_minute")
+def test_a_listener_slower_than_the_runs_misses_nothing(plan):
+    planned, heard = plan("runs")[:2], []
+
+    def listen(cell, done, total, accuracy):
+        time.sleep(0.5)  # meanwhile the runs end, and all they said has arrived at once
+        heard.append((cell.folder.name, done))
+
+    sweep(planned, workers=2, on_round=listen)
+
+    assert sorted(heard) == sorted((cell.folder.name, done) for cell in planned for done in (1, 2))
 
 
 def test_a_run_that_fails_in_its_process_is_named_with_the_reason(tiny, tmp_path):

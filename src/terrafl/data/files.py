@@ -22,10 +22,10 @@ Progress = Callable[[str, int, int | None], None]
 Bytes = bytes | memoryview
 """The content of a file: unpacked in memory, or mapped where it lies."""
 
-Content = TypeVar("Content", covariant=True)  # noqa: PLC0105  # the name by which it is read
+Content_co = TypeVar("Content_co", covariant=True)
 
 
-class Published(Protocol[Content]):
+class Published(Protocol[Content_co]):
     """A file or folder that somebody published, known by its content."""
 
     @property
@@ -41,7 +41,7 @@ class Published(Protocol[Content]):
         """Raise unless what lies there has the right content."""
         ...
 
-    def read(self, path: Path, progress: Progress | None = None) -> Content:
+    def read(self, path: Path, progress: Progress | None = None) -> Content_co:
         """Return what lies there, once it has proved to be right."""
         ...
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from terrafl.data.files import Progress
 from terrafl.errors import DataError
 
-__all__ = ["ArraySpec", "Arrays", "ArraysFile"]
+__all__ = ["ArraySpec", "Arrays", "ArraysFile", "digest_of"]
 
 Arrays = Mapping[str, NDArray[np.generic]]
 

@@ -82,7 +82,8 @@ def with_features(
 
 def _key(dataset: Dataset, backbone: Backbone) -> str:
     digest = hashlib.sha256(type(backbone).weights.sha256.encode())
-    digest.update(repr(sorted(to_plain_named(backbone).items())).encode())
+    settings = (sorted(to_plain_named(backbone).items()), type(backbone).input_normalisation)
+    digest.update(repr(settings).encode())
     for part in (dataset.train, dataset.test):
         digest.update(repr(part.x.shape).encode())
         digest.update(np.ascontiguousarray(part.x).data)

@@ -164,7 +164,7 @@ FEMNIST = Entry(
     num_train=814277 * 9 // 10,
     num_test=814277 - 814277 * 9 // 10,
     num_classes=62,
-    files=(WriterFolder(name="femnist"),),
+    files=(WriterFolder(name="the folder femnist"),),
     folders=_folders,
     remedy=(
         "Its publishers give no checksums, so terrafl does not fetch it: put the data/*.parquet "

@@ -49,7 +49,7 @@ class ResNet18Backbone:
     input_size: int = 128
 
     def __post_init__(self) -> None:
-        require_size(self.input_size)
+        _require_size(self.input_size)
 
     def build(self) -> nn.Module:
         """Return the network, its weights arbitrary."""
@@ -98,7 +98,7 @@ class EfficientNetLite0Backbone:
     input_size: int = 128
 
     def __post_init__(self) -> None:
-        require_size(self.input_size)
+        _require_size(self.input_size)
 
     def build(self) -> nn.Module:
         """Return the network, its weights arbitrary."""
@@ -107,7 +107,7 @@ class EfficientNetLite0Backbone:
         return EfficientNetLite0()
 
 
-def require_size(input_size: int) -> None:
+def _require_size(input_size: int) -> None:
     """Raise unless the networks can take images of this height and width."""
     require(input_size >= _SMALLEST, "input_size", input_size, f"at least {_SMALLEST} pixels")
 

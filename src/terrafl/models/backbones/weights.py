@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from pickle import UnpicklingError
@@ -85,11 +86,13 @@ class WeightsFile:
     def _require_right(self, path: Path) -> None:
         try:
             with path.open("rb") as stream:
-                digest = hashlib.file_digest(stream, "sha256").hexdigest()
+                size = os.fstat(stream.fileno()).st_size
+                right = size == self.size
+                digest = hashlib.file_digest(stream, "sha256").hexdigest() if right else ""
         except OSError as error:
             raise DataError(f"{path} must be readable; got: {error}.") from error
         if digest != self.sha256:
             raise DataError(
-                f"the sha256 of {path} must be {self.sha256}; got {digest}. Delete it. "
-                f"{self.remedy}"
+                f"{path} must have {self.size} bytes and the sha256 {self.sha256}; "
+                f"got {size} bytes and {digest or 'another'}. Delete it. {self.remedy}"
             )
