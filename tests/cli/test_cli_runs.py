@@ -319,12 +319,14 @@ def test_ctrl_c_keeps_what_was_done(command, tmp_path):
         env=environment,
         stderr=subprocess.PIPE,
         text=True,
+        # Whoever runs the tests in the background may have made us ignore Ctrl-C.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     with process:
         while not (tmp_path / "run" / "checkpoints").exists() and process.poll() is None:
             time.sleep(0.02)
         process.send_signal(signal.SIGINT)
-        _, errors = process.communicate()
+        _, errors = process.communicate(timeout=120)
 
     assert process.returncode == 130
     assert "stopped; what was done is kept" in errors

@@ -155,7 +155,10 @@ def test_ctrl_c_ends_cleanly_and_the_run_goes_on(tmp_path):
     flags = ["--rounds", "100000", "--clients", "12", "--clients-per-round", "8", "--seed", "5"]
     folder = tmp_path / "run"
     process = subprocess.Popen(
-        [*command, *flags, "--workers", "2", "--out", str(folder)], stderr=subprocess.PIPE
+        [*command, *flags, "--workers", "2", "--out", str(folder)],
+        stderr=subprocess.PIPE,
+        # Whoever runs the tests in the background may have made us ignore Ctrl-C.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     deadline = time.monotonic() + 120
     while not (folder / "checkpoints").exists() and time.monotonic() < deadline:
