@@ -207,7 +207,7 @@ def test_a_mistake_is_one_sentence(terrafl, mistake, arguments, sentence):
 def test_a_folder_in_use_is_one_sentence(terrafl, mistake, tiny):
     terrafl("run", *tiny, "--out=here")
 
-    mistake(terrafl("run", *tiny, "--out=here"), "here already holds a run: go on with it by")
+    mistake(terrafl("run", *tiny, "--out=here"), "here already holds a finished run")
 
 
 def test_a_place_that_cannot_be_written_is_one_sentence(terrafl, mistake, tiny, tmp_path):

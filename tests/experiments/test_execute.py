@@ -57,14 +57,25 @@ def test_progress_is_told_after_every_round(tiny, tmp_path):
     assert heard == [(1, 3, None), (2, 3, first), (3, 3, last)]
 
 
-def test_a_folder_that_holds_a_run_is_refused(tiny, tmp_path, written):
+def test_a_folder_that_holds_a_finished_run_is_refused(tiny, tmp_path, written):
     execute(tiny(), tmp_path / "run")
     before = written(tmp_path / "run")
 
-    with pytest.raises(RunFolderError, match="run already holds a run: go on with it by terrafl"):
+    with pytest.raises(RunFolderError, match="run already holds a finished run: choose another"):
         execute(tiny(seed=1), tmp_path / "run")
 
     assert written(tmp_path / "run") == before
+
+
+def test_a_folder_that_holds_an_unfinished_run_is_refused(tiny, tmp_path):
+    def stop(done, planned, accuracy):
+        raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        execute(tiny(), tmp_path / "run", on_round=stop)
+
+    with pytest.raises(RunFolderError, match="run already holds a run: go on with it by terrafl"):
+        execute(tiny(), tmp_path / "run")
 
 
 def test_a_finished_run_is_left_as_it_is(tiny, tmp_path):
@@ -203,7 +214,7 @@ def test_a_selector_of_one_s_own_is_named_by_where_it_is(tiny, tmp_path, own_mod
     result = execute(config, tmp_path / "run")
 
     journal = (tmp_path / "run" / "journal.jsonl").read_text().splitlines()
-    assert json.loads(journal[0])["clients"] == ["00", "02", "04"]
+    assert json.loads(journal[1])["clients"] == ["00", "02", "04"]
     assert result.summary.selector == "first"
     assert "share=0.25" in result.summary.variant
     assert resume(tmp_path / "run").config == config

@@ -54,11 +54,52 @@ def test_a_method_named_twice_is_run_once(tmp_path, small):
     assert len(cells(tmp_path, ["random", "random"], ["fedavg"], [0, 0], **small)) == 1
 
 
-def test_two_methods_of_one_name_are_refused(tmp_path, small):
+TWINS = """
+from dataclasses import dataclass
+from typing import ClassVar
+from terrafl.selection import Random
+
+@dataclass
+class One(Random):
+    name: ClassVar[str] = "twin"
+
+@dataclass
+class Other(Random):
+    name: ClassVar[str] = "twin"
+"""
+
+
+def test_settings_of_the_algorithm_set_cells_apart(tmp_path, small):
     algorithms = [{"name": "fedprox", "mu": mu} for mu in (0.1, 0.5)]
 
-    with pytest.raises(ConfigurationError, match="two are called random-fedprox-s0"):
-        cells(tmp_path, ["random"], algorithms, [0], **small)
+    planned = cells(tmp_path, ["random"], algorithms, [0], **small)
+
+    assert [cell.folder.name for cell in planned] == [
+        "random-fedprox-s0",
+        "random-fedprox-mu=0.5-s0",
+    ]
+
+
+NAMESAKES = """
+from dataclasses import dataclass
+from terrafl.selection import Random
+
+@dataclass(slots=True, kw_only=True)
+class One(Random):
+    pass
+
+@dataclass(slots=True, kw_only=True)
+class Two(Random):
+    pass
+"""
+
+
+def test_two_methods_of_one_name_are_refused(tmp_path, small, monkeypatch):
+    (tmp_path / "namesakes.py").write_text(NAMESAKES)
+    monkeypatch.syspath_prepend(tmp_path)
+
+    with pytest.raises(ConfigurationError, match="two are called random-fedavg-s0"):
+        cells(tmp_path, ["namesakes:One", "namesakes:Two"], ["fedavg"], [0], **small)
 
 
 def test_every_cell_is_finished_and_heard_of(plan):

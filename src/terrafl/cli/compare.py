@@ -18,10 +18,11 @@ from terrafl.selection import SELECTORS
 
 __all__ = ["compare", "compare_into"]
 
-ALL_SELECTORS = ",".join(SELECTORS)
-Selectors = Annotated[str, typer.Option(help="Comma-separated; see terrafl run --selector.")]
-Algorithms = Annotated[str, typer.Option(help="Comma-separated: fedavg, fedprox.")]
-Seeds = Annotated[str, typer.Option(help="Comma-separated.")]
+Selectors = Annotated[
+    str | None, typer.Option(help=f"Comma-separated; left out: {','.join(SELECTORS)}.")
+]
+Algorithms = Annotated[str | None, typer.Option(help="Comma-separated; left out: fedavg.")]
+Seeds = Annotated[str | None, typer.Option(help="Comma-separated; left out: 0,1,2.")]
 
 
 def compare(
@@ -29,9 +30,9 @@ def compare(
     *,
     scenario: o.Scenario = None,
     dataset: o.DatasetName = None,
-    selectors: Selectors = ALL_SELECTORS,
-    algorithms: Algorithms = "fedavg",
-    seeds: Seeds = "0,1,2",
+    selectors: Selectors = None,
+    algorithms: Algorithms = None,
+    seeds: Seeds = None,
     model: o.ModelName = None,
     clients: o.Clients = None,
     clients_per_round: o.ClientsPerRound = None,
@@ -52,12 +53,13 @@ def compare(
     json: o.Json = False,
 ) -> None:
     """Train every selector with every algorithm and seed, and show one table."""
-    folder = out or Path("runs") / f"compare-{scenario or dataset or 'digits'}"
+    what = scenario or dataset or (config.stem if config else "digits")
+    folder = out or Path("runs") / f"compare-{what}"
     compared = compare_into(
         folder,
-        o.listed(selectors),
-        o.listed(algorithms),
-        numbers(seeds),
+        o.listed(selectors) if selectors else None,
+        o.listed(algorithms) if algorithms else None,
+        numbers(seeds) if seeds else None,
         workers=workers,
         quiet=quiet,
         settings=Settings(
@@ -84,9 +86,9 @@ def compare(
 
 def compare_into(
     folder: Path,
-    selectors: list[str],
-    algorithms: list[str],
-    seeds: list[int],
+    selectors: list[str] | None,
+    algorithms: list[str] | None,
+    seeds: list[int] | None,
     *,
     workers: int | None,
     quiet: bool,

@@ -74,7 +74,11 @@ def _run(arguments: list[str], debug: bool) -> int:
     except SystemExit:  # typer's answer when the reader of our output has seen enough
         return 0
     if code == _INTERRUPTED:
-        typer.echo("stopped; what was done is kept, and the same command goes on.", err=True)
+        typer.echo(
+            "stopped; what was done is kept: a run goes on with terrafl resume, "
+            "a comparison with the same command.",
+            err=True,
+        )
     return code if isinstance(code, int) else 0
 
 

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from terrafl.errors import ConfigurationError
+from terrafl.models import MODELS
 
 __all__ = [
     "Algorithm",
@@ -41,7 +42,7 @@ Scenario = Annotated[
     str | None, typer.Option(help="A scenario that ships with terrafl, such as fmnist-4.")
 ]
 DatasetName = Annotated[str | None, typer.Option(help="A data set: see terrafl data list.")]
-ModelName = Annotated[str | None, typer.Option(help="linear, mlp, fmnist-cnn or femnist-cnn.")]
+ModelName = Annotated[str | None, typer.Option(help=f"One of {', '.join(MODELS)}.")]
 Clients = Annotated[int | None, typer.Option(help="Clients in all.")]
 ClientsPerRound = Annotated[
     int | None, typer.Option(help="Clients drawn at the start of a round, K.")

@@ -63,14 +63,7 @@ def run(
             settings, learning_rate=learning_rate, epochs=epochs, batch_size=batch_size
         ),
     )
-    name = "-".join(
-        [
-            resolved.scenario or resolved.dataset,
-            type(resolved.selector).name,
-            type(resolved.algorithm).name,
-            f"s{resolved.seed}",
-        ]
-    )
+    name = f"{resolved.scenario or resolved.dataset}-{resolved.run_name}"
     with run_progress(name, quiet=quiet) as on_round:
         result = runs.execute(
             resolved,

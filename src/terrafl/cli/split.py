@@ -7,6 +7,7 @@ import io
 import json as jsonlib
 import math
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -81,7 +82,7 @@ def _answer_lines(lines: Iterable[bytes], defaults: Answer) -> bool:
     """Answer line by line; return whether every line could be judged."""
     sound = True
     for line in lines:
-        if not line.strip():
+        if not line.strip():  # JSON lines may be set apart by blank ones
             continue
         try:
             answer = _answer_line(line, defaults)
@@ -167,7 +168,7 @@ def _columns(clients: Sequence[Client]) -> tuple[list[str], list[float], list[in
         norms.append(norm)
         sizes.append(size)
     if len(set(ids)) < len(ids):
-        twice = next(name for i, name in enumerate(ids) if name in ids[:i])
+        twice = next(name for name, count in Counter(ids).items() if count > 1)
         raise ConfigurationError(f"client {twice!r}: is listed more than once.")
     return ids, norms, sizes
 

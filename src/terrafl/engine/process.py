@@ -41,11 +41,16 @@ class JsonProcess:
         # One thread each: parallelism is across clients, and the last bits depend on it.
         single = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
         self._process = subprocess.Popen(
-            [sys.executable, "-m", module],
+            # -P: the child finds modules where this process does, not in the current folder too.
+            [sys.executable, "-P", "-m", module],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             pass_fds=pass_fds,
-            env={**os.environ, **single, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            env={
+                **os.environ,
+                **single,
+                "PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path),
+            },
         )
         self._unread = b""
 

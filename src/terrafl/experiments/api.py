@@ -10,16 +10,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import is_dataclass
 from itertools import product
+from numbers import Integral
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
 from terrafl.algorithms import Algorithm
 from terrafl.data import Partitioner
 from terrafl.engine.training import LocalTraining
-from terrafl.errors import ConfigurationError
+from terrafl.errors import ConfigurationError, require
 from terrafl.experiments.compared import Compared
-from terrafl.experiments.config import RunConfig, read_toml, resolve
+from terrafl.experiments.config import RunConfig, read_configuration, resolve
 from terrafl.experiments.result import Result
 from terrafl.experiments.run import OnRound, execute
 from terrafl.experiments.sweep import Cell, OnCell, sweep
@@ -69,7 +71,7 @@ def configure(
     file, clients = given.pop("config", None), given.pop("clients", None)
     further = given.pop("settings", None)
     if file is not None:
-        layers.append(read_toml(Path(file)))
+        layers.append(read_configuration(Path(file)))
     layers.append({key: _plain(value) for key, value in given.items() if value is not None})
     if clients is not None:
         layers.append({"partition": {"clients": clients}})
@@ -81,9 +83,19 @@ def configure(
 def _plain(value: object) -> object:
     if isinstance(value, LocalTraining):
         return to_plain(value)
-    if isinstance(value, str | int | float | Mapping):
-        return value
-    return to_plain_named(value)
+    if isinstance(value, Integral):  # of Python or of numpy
+        return int(value)
+    if is_dataclass(value) and not isinstance(value, type):
+        return to_plain_named(value)
+    return value
+
+
+def _checked(workers: int | None) -> int:
+    if workers is None:
+        return default_workers()
+    whole = int(workers) == workers
+    require(whole and workers >= 1, "workers", workers, "an integer of at least 1")
+    return int(workers)
 
 
 def run(
@@ -115,14 +127,14 @@ def run(
     """
     config = configure(selector=selector, algorithm=algorithm, seed=seed, **settings)
     where = None if out is None else Path(out)
-    return execute(config, where, workers=workers or default_workers(), on_round=on_round)
+    return execute(config, where, workers=_checked(workers), on_round=on_round)
 
 
 def compare(
     *,
-    selectors: Sequence[str | Mapping[str, object] | Selector] = tuple(SELECTORS),
-    algorithms: Sequence[str | Mapping[str, object] | Algorithm] = ("fedavg",),
-    seeds: Sequence[int] = (0, 1, 2),
+    selectors: Sequence[str | Mapping[str, object] | Selector] | None = None,
+    algorithms: Sequence[str | Mapping[str, object] | Algorithm] | None = None,
+    seeds: Sequence[int] | None = None,
     out: Path | str | None = None,
     workers: int | None = None,
     on_round: OnCell = lambda cell, done, planned, accuracy: None,
@@ -133,7 +145,8 @@ def compare(
     Parameters
     ----------
     selectors, algorithms, seeds
-        What is compared; every combination is one run.
+        What is compared; every combination is one run. Left out: what the configuration file
+        names, else all selectors, FedAvg, and seeds 0, 1 and 2.
     out
         The folder of the runs. Finished ones found there are not run again.
     workers
@@ -148,23 +161,28 @@ def compare(
         temporary = TemporaryFolder()
         out = temporary.path
     plan = cells(Path(out), selectors, algorithms, seeds, **settings)
-    sweep(plan, workers=workers or default_workers(), on_round=on_round)
+    sweep(plan, workers=_checked(workers), on_round=on_round)
     return Compared.read([cell.folder for cell in plan], temporary)
 
 
 def cells(
     folder: Path,
-    selectors: Sequence[str | Mapping[str, object] | Selector],
-    algorithms: Sequence[str | Mapping[str, object] | Algorithm],
-    seeds: Sequence[int],
+    selectors: Sequence[str | Mapping[str, object] | Selector] | None,
+    algorithms: Sequence[str | Mapping[str, object] | Algorithm] | None,
+    seeds: Sequence[int] | None,
     **settings: Unpack[Settings],
 ) -> list[Cell]:
     """Plan the runs of a comparison, seed by seed, so that early results are comparable."""
+    file = settings.get("config")
+    named = read_configuration(Path(file)) if file else {}
     planned: dict[str, Cell] = {}
-    for seed, algorithm, selector in product(seeds, algorithms, selectors):
+    for seed, algorithm, selector in product(
+        seeds if seeds is not None else [named["seed"]] if "seed" in named else (0, 1, 2),
+        algorithms or [named.get("algorithm", "fedavg")],
+        selectors or ([named["selector"]] if "selector" in named else list(SELECTORS)),
+    ):
         config = configure(selector=selector, algorithm=algorithm, seed=seed, **settings)
-        method = "-".join(filter(None, [type(config.selector).name, config.variant]))
-        name = f"{method}-{type(config.algorithm).name}-s{seed}".replace("/", "_")
+        name = config.run_name
         cell = planned.setdefault(name, Cell(folder / name, config))
         if cell.config.to_plain() != config.to_plain():
             raise ConfigurationError(

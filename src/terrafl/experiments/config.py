@@ -6,6 +6,8 @@ has a default one), a file, and single settings from the command line or from Py
 
 from __future__ import annotations
 
+import hashlib
+import json
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -23,7 +25,7 @@ from terrafl.models.backbones import BACKBONES, Backbone
 from terrafl.selection import SELECTORS, Selector
 from terrafl.settings import build, named, suggest, to_plain, to_plain_named
 
-__all__ = ["RunConfig", "read_toml", "resolve", "scenario_names"]
+__all__ = ["RunConfig", "read_configuration", "read_toml", "resolve", "scenario_names"]
 
 Plain = dict[str, Any]  # Any: what TOML can hold
 
@@ -115,6 +117,13 @@ class RunConfig:
         return _build(plain)
 
     @property
+    def experiment(self) -> str:
+        """A digest of all settings but seed and selector: what runs compared have in common."""
+        plain = self.to_plain()
+        shared = {key: plain[key] for key in sorted(plain) if key not in ("seed", "selector")}
+        return hashlib.sha256(json.dumps(shared, sort_keys=True).encode()).hexdigest()[:12]
+
+    @property
     def model_label(self) -> str:
         """The model as results name it: with its backbone, and that at its resolution."""
         model = type(self.model).name
@@ -128,19 +137,32 @@ class RunConfig:
 
         A scenario's own settings for the selector are defaults too.
         """
-        name = type(self.selector).name
         below = _scenario(self.scenario or _default_scenario(self.dataset)).get("selectors", {})
-        try:
-            defaults = to_plain(type(self.selector)()) | below.get(name, {})
-        except TypeError:  # a class of the user's, some of whose settings have no default
-            defaults = {}
-        mine = to_plain(self.selector)
-        changed = {key: value for key, value in mine.items() if defaults.get(key) != value}
-        return ",".join(f"{key}={_short(value)}" for key, value in changed.items())
+        return _variant(self.selector, below.get(type(self.selector).name, {}))
+
+    @property
+    def run_name(self) -> str:
+        """A name for the run's folder: selector, algorithm, what is changed in them, and seed."""
+        parts = [type(self.selector).name, self.variant]
+        parts += [type(self.algorithm).name, _variant(self.algorithm, {}), f"s{self.seed}"]
+        return "-".join(filter(None, parts)).replace("/", "_")
+
+
+def _variant(part: object, defaults: Plain) -> str:
+    """Return the settings of a part that differ from its defaults."""
+    try:
+        usual = to_plain(type(part)()) | defaults
+    except TypeError:  # a class of the user's, some of whose settings have no default
+        usual = {}
+    changed = {key: value for key, value in to_plain(part).items() if usual.get(key) != value}
+    return ",".join(f"{key}={_short(value)}" for key, value in changed.items())
 
 
 def _short(value: object) -> str:
-    return "-".join(map(str, value)) if isinstance(value, list) else str(value)
+    text = "-".join(map(str, value)) if isinstance(value, list) else str(value)
+    if len(text) <= 40:
+        return text
+    return hashlib.sha256(text.encode()).hexdigest()[:8]  # must fit the name of a folder
 
 
 def scenario_names() -> list[str]:
@@ -196,6 +218,13 @@ def read_toml(path: Path) -> Plain:
         raise ConfigurationError(f"{path} cannot be read: {error.strerror}.") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigurationError(f"{path} must be a TOML file; {error}.") from error
+
+
+def read_configuration(path: Path) -> Plain:
+    """Read a configuration file, such as the ``config.toml`` of a run."""
+    plain = read_toml(path)
+    plain.pop("versions", None)  # what a run was made with is not a setting
+    return plain
 
 
 def resolve(*layers: Mapping[str, Any]) -> RunConfig:  # Any: what TOML can hold

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from terrafl.errors import RunFolderError, UserError
-from terrafl.experiments.config import RunConfig, read_toml
+from terrafl.experiments.config import RunConfig, read_configuration, read_toml
 from terrafl.experiments.provenance import versions
 from terrafl.experiments.result import Result
 from terrafl.runs import RunFolder, Summary
 from terrafl.runs.atomic import write_atomically
 from terrafl.runs.temporary import TemporaryFolder
 
-__all__ = ["OnRound", "execute", "read_config", "resume"]
+__all__ = ["OnRound", "execute", "read_config", "resume", "warn_of_drift"]
+
+_log = logging.getLogger(__name__)
 
 OnRound = Callable[[int, int, float | None], None]
 """Called after every round with rounds done, rounds planned, and the newest accuracy."""
@@ -48,6 +51,10 @@ def execute(
         out = temporary.path
     folder = RunFolder(out)
     if folder.is_started:
+        if folder.is_complete:
+            raise RunFolderError(
+                f"{folder.path} already holds a finished run: choose another folder with --out."
+            )
         raise RunFolderError(
             f"{folder.path} already holds a run: go on with it by terrafl resume {folder.path}, "
             "or choose another folder."
@@ -75,6 +82,7 @@ def resume(
     if not folder.is_started:
         raise RunFolderError(f"{path} holds no run: start one with terrafl run --out {path}.")
     config = read_config(folder)
+    warn_of_drift([folder])
     with folder:
         if folder.is_complete:
             return Result(config, folder.read_summary(), folder)
@@ -84,9 +92,25 @@ def resume(
 
 def read_config(folder: RunFolder) -> RunConfig:
     """Return the configuration of the run in a folder."""
-    plain = read_toml(folder.config)
-    plain.pop("versions", None)
-    return RunConfig.from_plain(plain)
+    return RunConfig.from_plain(read_configuration(folder.config))
+
+
+def warn_of_drift(folders: Iterable[RunFolder]) -> None:
+    """Say when runs were made with other versions than the ones here."""
+    now = versions()
+    drifted = []
+    for folder in folders:
+        then = read_toml(folder.config).get("versions", {})
+        changed = sorted(key for key in then.keys() | now if then.get(key) != now.get(key))
+        if changed:
+            drifted.append(", ".join(f"{k} {then.get(k)}, now {now.get(k)}" for k in changed))
+    if drifted:
+        _log.warning(
+            "%d earlier run(s) were made with other versions (%s): results may differ from what "
+            "would come out now",
+            len(drifted),
+            drifted[0],
+        )
 
 
 def _write_config(folder: RunFolder, config: RunConfig) -> None:

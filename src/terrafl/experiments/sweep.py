@@ -11,7 +11,7 @@ from pathlib import Path
 from terrafl.engine.process import ChildDied, JsonProcess
 from terrafl.errors import RunFolderError, TerraflError, UserError
 from terrafl.experiments.config import RunConfig
-from terrafl.experiments.run import OnRound, execute, read_config, resume
+from terrafl.experiments.run import OnRound, execute, read_config, resume, warn_of_drift
 from terrafl.runs import RunFolder
 
 __all__ = ["Cell", "OnCell", "finish", "sweep"]
@@ -54,12 +54,11 @@ def sweep(
     on_round
         Hears of progress.
     """
-    waiting = []
-    for cell in cells:
-        if is_complete(cell):
-            on_round(cell, cell.config.rounds, cell.config.rounds, None)
-        else:
-            waiting.append(cell)
+    done = [cell for cell in cells if is_complete(cell)]
+    waiting = [cell for cell in cells if cell not in done]
+    warn_of_drift(RunFolder(cell.folder) for cell in done)
+    for cell in done:
+        on_round(cell, cell.config.rounds, cell.config.rounds, None)
     if workers == 1 or len(waiting) < 2:
         # One after another in this process; nothing is gained by starting another.
         for cell in waiting:

@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 from safetensors.numpy import save as to_safetensors
 
-from terrafl.data import Dataset, FederatedData, load
+from terrafl.data import Dataset, FederatedData, Skew, load
 from terrafl.engine.features import OnImages, with_features
 from terrafl.engine.job import Job, arrays_of
 from terrafl.engine.pool import Pool
@@ -73,7 +73,13 @@ def train(
 
             crew = stack.enter_context(InProcess(job, arrays))
         record = stack.enter_context(Record(folder, checkpoint_every_s))
-        state = record.open(selector, algorithm, lambda: RunState(crew.initial_model))
+
+        def fresh() -> RunState:
+            skew = Skew.of(data.partition, data.dataset.train.y)
+            record.note({"event": "federation", "clients": len(data.client_ids), **skew.to_dict()})
+            return RunState(crew.initial_model)
+
+        state = record.open(selector, algorithm, fresh)
         Rounds(
             plan=plan_of(config),
             data=data,
@@ -138,4 +144,5 @@ def _summary(config: RunConfig, state: RunState) -> Summary:
         mean_last_ten=sum(newest) / len(newest),
         curve=tuple(state.curve),
         versions=versions(),
+        experiment=config.experiment,
     )

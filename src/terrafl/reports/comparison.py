@@ -31,6 +31,7 @@ class Problem:
     dataset: str
     model: str
     profile: str
+    experiment: str = ""  # digest of the settings that runs must share to be compared
 
     @property
     def name(self) -> str:
@@ -125,7 +126,8 @@ def compare(runs: Iterable[Run]) -> Comparison:
     groups: dict[tuple[Problem, str], list[Run]] = defaultdict(list)
     for run in runs:
         s = run.summary
-        groups[Problem(s.scenario, s.dataset, s.model, s.profile), s.algorithm].append(run)
+        problem = Problem(s.scenario, s.dataset, s.model, s.profile, s.experiment)
+        groups[problem, s.algorithm].append(run)
     return Comparison(tuple(_group(*key, groups[key]) for key in sorted(groups)))
 
 

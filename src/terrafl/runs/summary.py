@@ -61,6 +61,8 @@ class Summary:
         Every evaluation.
     versions
         Of what the result depends on.
+    experiment
+        Digest of all settings but seed and selector: runs that may be compared share it.
     """
 
     dataset: str
@@ -86,6 +88,7 @@ class Summary:
     mean_last_ten: float
     curve: tuple[Point, ...]
     versions: Mapping[str, str]
+    experiment: str = ""
 
     def to_json(self) -> bytes:
         """Return the file's content."""
@@ -96,7 +99,9 @@ class Summary:
         """Read a summary file."""
         try:
             values = json.loads(path.read_bytes())
-            known = {f.name: values[f.name] for f in fields(cls)}
+            optional = {"experiment"}
+            names = [f.name for f in fields(cls) if f.name in values or f.name not in optional]
+            known = {name: values[name] for name in names}
             known["curve"] = tuple(Point(*point) for point in known["curve"])
             return cls(**known)
         except OSError as error:
