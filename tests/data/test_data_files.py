@@ -23,7 +23,7 @@ def published(name="set.gz", content=CONTENT):
 @pytest.mark.parametrize("level", [0, 1, 9])
 def test_the_content_counts_whatever_the_compression(tmp_path, level):
     path = tmp_path / "set.gz"
-    path.write_bytes(gzip.compress(CONTENT, level))
+    path.write_bytes(gzip.compress(CONTENT, level, mtime=0))
 
     assert published().read(path) == CONTENT
 
@@ -40,12 +40,24 @@ def test_a_file_that_is_not_compressed_is_read_as_it_is(tmp_path):
     [
         (b"", "must be one whole gzip file; got one that is cut short"),
         (b"not gzip at all", "must be a whole gzip file; got: Error"),
-        (gzip.compress(CONTENT)[:-1], "must be one whole gzip file; got one that is cut short"),
-        (gzip.compress(CONTENT)[:30], "must be one whole gzip file; got one that is cut short"),
-        (gzip.compress(CONTENT) + b"!", "must be one whole gzip file; got bytes after its end"),
-        (gzip.compress(CONTENT[:-1]), "must contain 420 bytes of data; got 419"),
-        (gzip.compress(CONTENT + b"!"), "must contain 420 bytes of data; got more"),
-        (gzip.compress(CONTENT[:-1] + b"!"), "data must be [0-9a-f]{64}; got [0-9a-f]{64}"),
+        (
+            gzip.compress(CONTENT, mtime=0)[:-1],
+            "must be one whole gzip file; got one that is cut short",
+        ),
+        (
+            gzip.compress(CONTENT, mtime=0)[:30],
+            "must be one whole gzip file; got one that is cut short",
+        ),
+        (
+            gzip.compress(CONTENT, mtime=0) + b"!",
+            "must be one whole gzip file; got bytes after its end",
+        ),
+        (gzip.compress(CONTENT[:-1], mtime=0), "must contain 420 bytes of data; got 419"),
+        (gzip.compress(CONTENT + b"!", mtime=0), "must contain 420 bytes of data; got more"),
+        (
+            gzip.compress(CONTENT[:-1] + b"!", mtime=0),
+            "data must be [0-9a-f]{64}; got [0-9a-f]{64}",
+        ),
         (b"\0" * 5000, "must hold at most 1444 bytes; got more"),
     ],
 )

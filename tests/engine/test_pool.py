@@ -105,6 +105,15 @@ def test_a_worker_killed_at_work_is_replaced_and_its_clients_trained_again(crew,
     assert "SIGKILL" in caplog.text
 
 
+def test_a_cohort_larger_than_expected_is_trained_all_the_same(crew):
+    alone, pool = crew(0), crew(1)
+    many = [*TASKS, *(TrainTask(i, f"{i:02d}", 1, 0, 0.1) for i in range(12))]
+
+    expected = [t.vector.tobytes() for t in alone.train(alone.initial_model, many)]
+
+    assert [t.vector.tobytes() for t in pool.train(pool.initial_model, many)] == expected
+
+
 def test_a_worker_killed_while_idle_is_replaced(crew):
     alone, pool = crew(0), crew(1)
     expected, _ = alone.evaluate(alone.initial_model)

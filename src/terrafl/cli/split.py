@@ -54,7 +54,7 @@ def split(
     }
     with _opened(source) as file:
         if jsonl:
-            if not _answer_lines(file, defaults):
+            if not _answer_lines(file, defaults, interactive=source == "-"):
                 raise ConfigurationError("some lines could not be judged: see their error.")
             return
         clients = _read_csv(file)
@@ -78,7 +78,7 @@ def _opened(source: str) -> Iterator[BinaryIO]:
         yield file
 
 
-def _answer_lines(lines: Iterable[bytes], defaults: Answer) -> bool:
+def _answer_lines(lines: Iterable[bytes], defaults: Answer, *, interactive: bool) -> bool:
     """Answer line by line; return whether every line could be judged."""
     sound = True
     for line in lines:
@@ -89,6 +89,8 @@ def _answer_lines(lines: Iterable[bytes], defaults: Answer) -> bool:
         except UserError as error:
             answer, sound = {"error": str(error)}, False
         sys.stdout.write(jsonlib.dumps(answer) + "\n")
+        if interactive:  # whoever asks line by line waits for the answer
+            sys.stdout.flush()
     return sound
 
 

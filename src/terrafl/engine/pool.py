@@ -50,7 +50,7 @@ class Pool:
         arrays
             The data; copied into shared memory once.
         most_clients
-            Largest cohort that will be trained.
+            Largest cohort that is expected.
         """
         self._arrays = arrays
         network = self._crew.prepare(
@@ -67,20 +67,24 @@ class Pool:
             [(name, tuple(shape)) for name, shape in network["buffers"]],
             network["final_layer"],
         )
-        size, num_test = self._layout.size, len(arrays["test_y"])
+        self._make_room(most_clients)
+        self._crew.ask([{"do": "initialise"}])
+        self._initial = np.array(self._shared["received"], dtype=np.float32)
+        return self
+
+    def _make_room(self, num_clients: int) -> None:
+        """Share memory for a received model, that many trained ones, and an evaluation."""
+        size, num_test = self._layout.size, len(self._arrays["test_y"])
         places = self._memory.allocate(
             {
                 "received": ("<f4", (size,)),
-                "slots": ("<f4", (most_clients, size)),
+                "slots": ("<f4", (num_clients, size)),
                 "correct": ("|b1", (num_test,)),
                 "losses": ("<f4", (num_test,)),
             }
         )
         self._crew.prepare({"do": "attach", "models": places})
-        self._crew.ask([{"do": "initialise"}])
         self._shared = self._memory.view(places)
-        self._initial = np.array(self._shared["received"], dtype=np.float32)
-        return self
 
     def __enter__(self) -> Self:
         return self
@@ -106,6 +110,8 @@ class Pool:
 
     def train(self, received: NDArray[np.float32], tasks: Sequence[TrainTask]) -> list[Trained]:
         """Train clients, the largest groups first."""
+        if len(tasks) > len(self._shared["slots"]):  # a selector that draws more than K
+            self._make_room(len(tasks))
         self._shared["received"][...] = received
         groups = grouped(client_sizes(self._arrays, tasks), self._group_size)
         answers = self._crew.ask(
