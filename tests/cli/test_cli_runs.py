@@ -284,7 +284,7 @@ def test_a_data_set_that_is_missing_is_a_mistake(terrafl, tmp_path):
     said = terrafl("data", "check", "fmnist", "--root", tmp_path)
 
     assert said.code == 2
-    assert said.err == "error: data set fmnist is not complete: terrafl data fetch fmnist.\n"
+    assert said.err == "error: data set fmnist is not complete: see above.\n"
 
 
 @pytest.fixture

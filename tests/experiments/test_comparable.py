@@ -11,7 +11,7 @@ import terrafl
 from terrafl.errors import ConfigurationError
 from terrafl.experiments.api import cells, configure
 from terrafl.experiments.run import execute, resume
-from terrafl.reports import compare_runs
+from terrafl.reports import compare_runs, rows, to_markdown
 from terrafl.runs import read_events
 
 SMALL = {"clients": 12, "clients_per_round": 5, "rounds": 1, "workers": 1}
@@ -109,3 +109,19 @@ def test_workers_do_not_import_from_the_current_folder(tmp_path):
     )
 
     assert done.stdout == "1\n", done.stderr
+
+
+def test_tables_keep_experiments_apart(tmp_path):
+    terrafl.run(selector="random", out=tmp_path / "a", **SMALL)
+    terrafl.run(selector="random", out=tmp_path / "b", **{**SMALL, "rounds": 2})
+
+    text = to_markdown(rows(compare_runs([tmp_path])))
+
+    assert text.count("### digits, mlp, FedAvg") == 2
+
+
+def test_a_run_that_never_began_leaves_no_folder(tmp_path):
+    with pytest.raises(ConfigurationError, match="clients_per_round"):
+        terrafl.run(clients=12, clients_per_round=80, rounds=1, out=tmp_path / "run", workers=1)
+
+    assert not (tmp_path / "run").exists()

@@ -36,7 +36,8 @@ def list_(root: Root = None, json: o.Json = False) -> None:
         return
     table = Table("name", "what it is", "train", "test", "classes", "here")
     for row in rows:
-        here = "yes" if row.present else f"no: terrafl data fetch {row.name}"
+        remedy = "fetch" if row.fetchable else "check"  # which says what to put where
+        here = "yes" if row.present else f"no: terrafl data {remedy} {row.name}"
         counts = (f"{n:,}" for n in (row.num_train, row.num_test, row.num_classes))
         table.add_row(row.name, row.title, *counts, here)
     Console().print(table)
@@ -72,4 +73,4 @@ def check(name: Name, root: Root = None, json: o.Json = False) -> None:
         for status in statuses:
             typer.echo(f"ok      {status.path}" if status.ok else f"problem {status.problem}")
     if not all(status.ok for status in statuses):
-        raise DataError(f"data set {name} is not complete: terrafl data fetch {name}.")
+        raise DataError(f"data set {name} is not complete: see above.")

@@ -68,7 +68,8 @@ def _run(arguments: list[str], debug: bool) -> int:
     except TerraflError as error:
         return _fail(str(error), error.exit_code, debug)
     except typer.TyperException as error:
-        return _fail(_usage(error), 2, debug)
+        message = _usage(error)
+        return _fail(message, 2, debug) if message else 2  # help was shown in place of a message
     except OSError as error:  # a full disk, say
         return _fail(f"{error.filename or 'a file'} cannot be used: {error.strerror}.", 1, debug)
     except SystemExit:  # typer's answer when the reader of our output has seen enough

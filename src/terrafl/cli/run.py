@@ -93,7 +93,7 @@ def _show(result: Result, as_json: bool) -> None:
         return
     typer.echo(
         f"{summary.selector} with {summary.algorithm} on {summary.scenario or summary.dataset}: "
-        f"{summary.accuracy:.2%} after {summary.rounds} rounds "
+        f"{summary.accuracy:.2%} after {summary.rounds} round{'s' * (summary.rounds != 1)} "
         f"and {summary.client_updates} client updates (seed {summary.seed})"
     )
     if summary.reports_refused:

@@ -57,6 +57,8 @@ class Description:
         Its training examples, test examples and classes.
     present
         Whether all its files are there; their content is not looked at.
+    fetchable
+        Whether there is an official source that they can be downloaded from.
     """
 
     name: str
@@ -65,6 +67,7 @@ class Description:
     num_test: int
     num_classes: int
     present: bool
+    fetchable: bool
 
 
 def available() -> tuple[str, ...]:
@@ -82,6 +85,7 @@ def describe(root: Path | None = None) -> list[Description]:
             num_test=entry.num_test,
             num_classes=entry.num_classes,
             present=all(entry.locate(file, root) is not None for file in entry.files),
+            fetchable=bool(entry.base_url),
         )
         for entry in CATALOG.values()
     ]

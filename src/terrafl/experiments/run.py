@@ -50,24 +50,28 @@ def execute(
         temporary = TemporaryFolder()
         out = temporary.path
     folder = RunFolder(out)
-    if folder.is_started:
-        if folder.is_complete:
-            raise RunFolderError(
-                f"{folder.path} already holds a finished run: choose another folder with --out."
-            )
-        raise RunFolderError(
-            f"{folder.path} already holds a run: go on with it by terrafl resume {folder.path}, "
-            "or choose another folder."
-        )
     with folder:
+        _require_unused(folder)
         _write_config(folder, config)
         try:
             summary = _train(folder, config, workers, on_round, checkpoint_every_s)
         except UserError:
-            if not folder.checkpoints.exists():  # nothing was trained: leave no run behind
-                folder.config.unlink()
+            if not folder.checkpoints.exists():
+                folder.discard()  # nothing was trained: leave no trace
             raise
     return Result(config, summary, folder, temporary)
+
+
+def _require_unused(folder: RunFolder) -> None:
+    if folder.is_complete:
+        raise RunFolderError(
+            f"{folder.path} already holds a finished run: choose another folder with --out."
+        )
+    if folder.is_started:
+        raise RunFolderError(
+            f"{folder.path} already holds a run: go on with it by terrafl resume {folder.path}, "
+            "or choose another folder."
+        )
 
 
 def resume(

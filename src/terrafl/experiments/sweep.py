@@ -126,7 +126,7 @@ def _heard(process: JsonProcess, cell: Cell, on_round: OnCell) -> bool:
         try:
             message = process.answer()
         except UserError as error:
-            raise UserError(f"the run in {cell.folder} cannot go on: {error}") from error
+            raise UserError(f"the run in {cell.folder} stopped: {error}") from error
         except ChildDied as error:
             raise TerraflError(
                 f"the run in {cell.folder} was interrupted: {error}. What it had done is kept: "

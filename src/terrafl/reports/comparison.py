@@ -128,7 +128,10 @@ def compare(runs: Iterable[Run]) -> Comparison:
         s = run.summary
         problem = Problem(s.scenario, s.dataset, s.model, s.profile, s.experiment)
         groups[problem, s.algorithm].append(run)
-    return Comparison(tuple(_group(*key, groups[key]) for key in sorted(groups)))
+    ordered = sorted(
+        groups, key=lambda key: (key[0].name, key[0].dataset, key[0].model, key[1], key)
+    )
+    return Comparison(tuple(_group(*key, groups[key]) for key in ordered))
 
 
 def accuracy_at(summary: Summary, budget: int) -> float | None:

@@ -104,14 +104,14 @@ def _ranked(cell: str, rank: object, best: str, second: str) -> str:
 
 
 def _groups(rows: Sequence[Row]) -> Iterator[tuple[str, list[Row]]]:
-    for (scenario, dataset, model, profile, algorithm), group in groupby(rows, _group_key):
+    for (scenario, dataset, model, profile, algorithm, _), group in groupby(rows, _group_key):
         words = [scenario or dataset, model, profile, algorithm_name(algorithm)]
         yield ", ".join(word for word in words if word), list(group)
 
 
 def _group_key(row: Row) -> tuple[str, ...]:
-    columns = ("scenario", "dataset", "model", "profile", "algorithm")
-    return tuple(str(row[column]) for column in columns)
+    columns = ("scenario", "dataset", "model", "profile", "algorithm", "experiment")
+    return tuple(str(row.get(column, "")) for column in columns)
 
 
 def _method(row: Row) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 from dataclasses import dataclass, field
@@ -67,6 +68,13 @@ class RunFolder:
         """Whether a run was finished here."""
         return self.summary.exists()
 
+    def discard(self) -> None:
+        """Remove the files of a run that never began, and the folder if nothing else is in it."""
+        for path in (self.config, self.journal, self.timings, self.path / ".lock"):
+            path.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # something else is in it
+            self.path.rmdir()
+
     def read_summary(self) -> Summary:
         """Return the summary of the finished run."""
         if not self.is_complete:
@@ -87,7 +95,7 @@ class RunFolder:
         except BlockingIOError as error:
             os.close(self._lock)
             raise RunFolderError(
-                f"{self.path} is in use by another process: wait for it, or choose another folder."
+                f"{self.path} is in use by another process: wait until it is done."
             ) from error
         return self
 
