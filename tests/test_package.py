@@ -133,8 +133,7 @@ def test_nothing_is_pickled(path):
                 assert given.get("weights_only") == "True"
 
 
-# The one place for it, and the loop that everybody writes, against which ours is timed.
-OWNERS_OF_TORCH_S_GENERATOR = {"seeds.py", "bench/loops.py"}
+OWNERS_OF_TORCH_S_GENERATOR = {"seeds.py"}
 
 
 @every_module

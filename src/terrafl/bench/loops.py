@@ -16,6 +16,7 @@ from torch.nn import functional
 
 from terrafl.bench.workloads import WORKLOADS, benchmark_data
 from terrafl.engine.process import Message, serve
+from terrafl.seeds import torch_stream
 
 __all__ = ["LOOPS"]
 
@@ -77,11 +78,11 @@ class Loops:
         )
         self._y = torch.from_numpy(dataset.train.y)
         self._test_y = torch.from_numpy(dataset.test.y)
-        torch.manual_seed(0)
-        self._models = {
-            name: workload.model.build(dataset.input_shape, dataset.num_classes)
-            for name, workload in WORKLOADS.items()
-        }
+        with torch_stream(0, "model"):
+            self._models = {
+                name: workload.model.build(dataset.input_shape, dataset.num_classes)
+                for name, workload in WORKLOADS.items()
+            }
         self._weights = {
             name: {key: value.clone() for key, value in model.state_dict().items()}
             for name, model in self._models.items()
