@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from terrafl.errors import ConfigurationError
-from terrafl.models import FMNISTCNN, MLP, Layout, Linear
+from terrafl.models import CIFAR10CNN, FMNISTCNN, MLP, Layout, Linear
 from terrafl.models.flat import FlatNetwork
 
 IMAGES = torch.rand(6, 1, 28, 28, generator=torch.Generator().manual_seed(1))
@@ -22,9 +22,11 @@ def with_norm():
     return FlatNetwork.build(FMNISTCNN(variant="hics"), (1, 28, 28), 10, seed=0)
 
 
-def test_a_change_of_the_vector_changes_the_network(mlp):
-    mlp.vector.zero_()
-    mlp.vector[mlp.layout.final_bias] = torch.tensor([1.0, 2.0, 3.0, 4.0, 5.0])
+def test_a_vector_taken_changes_the_network(mlp):
+    vector = torch.zeros(mlp.layout.size)
+    vector[mlp.layout.final_bias] = torch.tensor([1.0, 2.0, 3.0, 4.0, 5.0])
+
+    mlp.load(vector)
 
     assert mlp.module(torch.ones(1, 1, 3, 3)).tolist() == [[1.0, 2.0, 3.0, 4.0, 5.0]]
 
@@ -33,7 +35,20 @@ def test_a_change_of_the_network_changes_the_vector(mlp):
     with torch.no_grad():
         mlp.module.get_submodule("head").bias.copy_(torch.arange(5.0))
 
-    assert mlp.vector[mlp.layout.final_bias].tolist() == [0.0, 1.0, 2.0, 3.0, 4.0]
+    assert mlp.to_numpy()[mlp.layout.final_bias].tolist() == [0.0, 1.0, 2.0, 3.0, 4.0]
+
+
+def test_filters_lie_channels_last_but_travel_in_the_ordinary_order():
+    network = FlatNetwork.build(CIFAR10CNN(), (3, 32, 32), 10, seed=0)
+    vector = torch.arange(network.layout.size, dtype=torch.float32)
+
+    network.load(vector)
+
+    filters = network.module.get_submodule("conv2").weight
+    place = next(e.place for e in network.layout.parameters if e.name == "conv2.weight")
+    assert filters.is_contiguous(memory_format=torch.channels_last)
+    assert torch.equal(filters, vector[place].view(filters.shape))
+    assert np.array_equal(network.to_numpy(), vector.numpy())
 
 
 def test_a_step_of_an_optimiser_moves_the_vector(mlp):
@@ -75,7 +90,7 @@ def test_a_network_that_takes_the_vector_of_another_computes_the_same(with_norm)
     with_norm.module.train()
     with_norm.module(IMAGES)
 
-    other.load(with_norm.vector)
+    other.load(torch.from_numpy(with_norm.to_numpy()))
 
     for network in (with_norm, other):
         network.module.eval()
@@ -85,7 +100,7 @@ def test_a_network_that_takes_the_vector_of_another_computes_the_same(with_norm)
 def test_a_copy_of_the_vector_stays_behind(mlp):
     copy = mlp.to_numpy()
 
-    mlp.vector.zero_()
+    mlp.load(torch.zeros(mlp.layout.size))
 
     assert copy.any()
 

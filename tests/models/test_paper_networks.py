@@ -99,7 +99,7 @@ def test_the_head_is_linear_and_gives_the_scores(model, shape):
 def test_the_third_convolution_of_the_cifar10_network_is_followed_by_no_relu():
     kinds = [type(module).__name__ for module in CIFAR10CNN().build((3, 32, 32), 10).children()]
 
-    block = ["Conv2d", "ReLU", "MaxPool2d"]
+    block = ["Conv2d", "MaxPool2d", "ReLU"]
     assert kinds == [*block, *block, "Conv2d", "Flatten", "Linear", "ReLU", "Linear"]
 
 
@@ -107,7 +107,7 @@ def test_the_hics_variant_of_the_cifar10_network_drops_out_after_each_block():
     layers = list(CIFAR10CNN(variant="hics").build((3, 32, 32), 10).children())
 
     kinds = [type(module).__name__ for module in layers]
-    block = ["Conv2d", "ReLU", "MaxPool2d", "Dropout"]
+    block = ["Conv2d", "MaxPool2d", "ReLU", "Dropout"]
     rest = ["Flatten", "Linear", "ReLU", "Linear"]
     assert kinds == [*block, *block, "Conv2d", "Dropout", *rest]
     assert {module.p for module in layers if isinstance(module, nn.Dropout)} == {0.2}

@@ -1,11 +1,12 @@
 """The same training without any federation: ordinary PyTorch loops, one process, one thread.
 
 ``stock`` is the loop everybody writes. ``plain`` is the fastest loop around autograd that we
-know: of the ones here, the one that is faster on the workload.
+know: of the others here, with filters channels last, the one that is faster on the workload.
 """
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -79,19 +80,24 @@ class Loops:
         self._y = torch.from_numpy(dataset.train.y)
         self._test_y = torch.from_numpy(dataset.test.y)
         with torch_stream(0, "model"):
-            self._models = {
+            self._stock = {
                 name: workload.model.build(dataset.input_shape, dataset.num_classes)
                 for name, workload in WORKLOADS.items()
             }
+        self._plain = {
+            name: copy.deepcopy(model).to(memory_format=torch.channels_last)  # type: ignore[call-overload]  # torch's stubs forget it
+            for name, model in self._stock.items()
+        }
         self._weights = {
             name: {key: value.clone() for key, value in model.state_dict().items()}
-            for name, model in self._models.items()
+            for name, model in self._stock.items()
         }
 
     def __call__(self, message: Message, answer: Callable[[Message], None]) -> None:
         """Train one client, or evaluate one chunk."""
         workload = WORKLOADS[message["workload"]]
-        model = self._models[workload.name]
+        models = self._stock if message.get("loop") == "stock" else self._plain
+        model = models[workload.name]
         if "rows" in message:
             model.load_state_dict(self._weights[workload.name])  # as received from a server
             rows: NDArray[np.int64] = np.array(message["rows"])

@@ -77,12 +77,12 @@ class Trainer:
 
     def _train_one(self, received: NDArray[np.float32], task: TrainTask) -> Trained:
         started = time.perf_counter()
-        job, start = self._job, torch.from_numpy(received).to(self._job.device)
-        self._network.load(start)
+        job = self._job
+        self._network.load(torch.from_numpy(received))
         self._network.module.train()
         batches = self._batches(task)
         with self._dropout_stream(task):
-            loss, squared = self._descend(start, batches, task.learning_rate)
+            loss, squared = self._descend(batches, task.learning_rate)
         seen = int((batches >= 0).sum())
         return Trained(
             vector=self._network.to_numpy(),
@@ -119,13 +119,12 @@ class Trainer:
             epoch[: len(own)] = own[order.permutation(len(own))]
         return rows.reshape(-1, training.batch_size)
 
-    def _descend(
-        self, start: Tensor, batches: NDArray[np.int64], learning_rate: float
-    ) -> tuple[float, float]:
+    def _descend(self, batches: NDArray[np.int64], learning_rate: float) -> tuple[float, float]:
         """Take one step per mini-batch; return the summed loss and squared loss if wanted."""
         job, module, parameters = self._job, self._network.module, self._network.parameters
+        corrects = job.algorithm.corrects_gradients
         optimizer = _optimizer(parameters, job.training, learning_rate)
-        anchors = [start[e.place].view(e.shape) for e in self._network.layout.parameters]
+        received = [p.detach().clone() for p in parameters] if corrects else []
         total, total_squared = 0.0, 0.0
         for rows in batches:
             x, y = self._gather(rows[rows >= 0])
@@ -133,8 +132,8 @@ class Trainer:
             with self._autocast():
                 losses = functional.cross_entropy(module(x), y, reduction="none")
             losses.mean().backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
-            if job.algorithm.corrects_gradients:
-                _correct_gradients(job.algorithm, parameters, anchors)
+            if corrects:
+                _correct_gradients(job.algorithm, parameters, received)
             optimizer.step()
             if job.wants_loss:
                 total += float(losses.detach().double().sum())
@@ -188,7 +187,8 @@ class Trainer:
 
     def _to_input(self, stored: NDArray[np.generic]) -> Tensor:
         x = self._to_device(stored).to(torch.float32, copy=True)  # the data is not ours to change
-        return x.mul_(self._scale).add_(self._offset)
+        x.mul_(self._scale).add_(self._offset)
+        return x.contiguous(memory_format=torch.channels_last) if x.dim() == 4 else x
 
     def _to_device(self, stored: NDArray[np.generic]) -> Tensor:
         return torch.from_numpy(stored).to(self._job.device)
@@ -218,11 +218,11 @@ def _exists(device: str) -> bool:
 
 @torch.no_grad()
 def _correct_gradients(
-    algorithm: Algorithm, parameters: Sequence[torch.nn.Parameter], anchors: Sequence[Tensor]
+    algorithm: Algorithm, parameters: Sequence[torch.nn.Parameter], received: Sequence[Tensor]
 ) -> None:
-    for parameter, anchor in zip(parameters, anchors, strict=True):
+    for parameter, start in zip(parameters, received, strict=True):
         assert parameter.grad is not None
-        parameter.grad = algorithm.correct_gradient(parameter.grad, parameter.detach(), anchor)
+        parameter.grad = algorithm.correct_gradient(parameter.grad, parameter.detach(), start)
 
 
 def _optimizer(

@@ -52,8 +52,8 @@ class CIFAR10CNN:
             layers[f"conv{i}"] = nn.Conv2d(inputs, outputs, kernel_size=3)
             height, width = height - 2, width - 2
             if i < 3:
+                layers[f"pool{i}"] = nn.MaxPool2d(2)  # before ReLU: the same, with less work
                 layers[f"relu{i}"] = nn.ReLU()
-                layers[f"pool{i}"] = nn.MaxPool2d(2)
                 height, width = height // 2, width // 2
             if self.variant == "hics":
                 layers[f"dropout{i}"] = nn.Dropout(0.2)
@@ -94,8 +94,8 @@ class CIFAR100CNN:
         layers: OrderedDict[str, nn.Module] = OrderedDict()
         for i, (inputs, outputs) in enumerate([(channels, 64), (64, 128)], start=1):
             layers[f"conv{i}"] = nn.Conv2d(inputs, outputs, kernel_size=5)
+            layers[f"pool{i}"] = nn.MaxPool2d(2)  # before ReLU: the same, with less work
             layers[f"relu{i}"] = nn.ReLU()
-            layers[f"pool{i}"] = nn.MaxPool2d(2)
             height, width = (height - 4) // 2, (width - 4) // 2
         layers["flatten"] = nn.Flatten()
         layers["hidden1"] = nn.Linear(128 * height * width, 256)
