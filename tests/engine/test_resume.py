@@ -16,6 +16,7 @@ SELECTORS = {
     "oort": {"name": "oort"},
     "hics": {"name": "hics"},
     "terraform": {"name": "terraform", "eta": 1},
+    "anchored": {"name": "terraform", "eta": 1, "anchor": True},
 }
 
 
@@ -67,7 +68,9 @@ def test_a_run_interrupted_between_rounds_ends_the_same(lab, name, checkpoint_ev
     assert lab.resumed() == lab.whole(name)
 
 
-@pytest.mark.parametrize(("name", "every"), [("oort", 4), ("hics", 4), ("terraform", 2)])
+@pytest.mark.parametrize(
+    ("name", "every"), [("oort", 4), ("hics", 4), ("terraform", 2), ("anchored", 3)]
+)
 def test_a_run_interrupted_before_any_line_it_writes_ends_the_same(lab, monkeypatch, name, every):
     expected = lab.whole(name)
     logs = [lab.folder / "whole" / log for log in ("journal.jsonl", "timings.jsonl")]

@@ -82,6 +82,44 @@ def test_the_hard_clients_of_terraform_train_again_from_the_new_model(
     assert played.state.model.tobytes() == averaged(local, [8] * len(hard)).tobytes()
 
 
+def test_with_an_anchor_every_clients_newest_model_of_the_round_is_averaged(
+    federation, examples, play, locally
+):
+    data = federation([examples(8, seed=n) for n in range(8)])
+
+    played = play(data, selector=Terraform(eta=1, max_iterations=2, anchor=True), training=TRAINING)
+
+    everybody, hard = (cohort["clients"] for cohort in played.of("cohort"))
+    newest = dict(
+        zip(everybody, locally(data, played.initial, TRAINING, clients=everybody), strict=True)
+    )
+    first = averaged(newest.values(), [8] * 8)
+    newest |= dict(
+        zip(hard, locally(data, first, TRAINING, clients=hard, iteration=1), strict=True)
+    )
+    assert 0 < len(hard) < 8
+    assert played.state.model.tobytes() == averaged(newest.values(), [8] * 8).tobytes()
+
+
+def test_an_anchor_holds_for_one_round(three, play, locally):
+    played = play(
+        three,
+        selector=Terraform(eta=9, anchor=True),
+        training=TRAINING,
+        num_rounds=2,
+        clients_per_round=2,
+    )
+
+    first, second = (cohort["clients"] for cohort in played.of("cohort"))
+    sizes = {"a": 5, "b": 9, "c": 12}
+    model = played.initial
+    for number, clients in enumerate((first, second)):
+        local = locally(three, model, TRAINING, clients=clients, round=number)
+        model = averaged(local, [sizes[c] for c in clients])
+    assert first != second
+    assert played.state.model.tobytes() == model.tobytes()
+
+
 def test_the_update_that_terraform_sorts_by_is_that_of_the_final_layer(three, play, locally):
     played = play(three, selector=Terraform(eta=9), training=TRAINING)
 

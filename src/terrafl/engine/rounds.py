@@ -89,6 +89,8 @@ class Rounds:
             state.open_round(self._announced(self.selector.draw(self._context())))  # lines 5-6
         while state.cohort:  # line 7
             models, reports = self._train(state.cohort)  # line 8
+            if self.selector_keeps_models:
+                models = state.kept.updated(models)
             if models:
                 state.model = self.algorithm.aggregate(state.model, models)
             self._holders.clear()
@@ -98,6 +100,14 @@ class Rounds:
             self._evaluate()
         state.close_round()  # line 17
         self._checkpoint()
+
+    @property
+    def selector_keeps_models(self) -> bool:
+        """Whether models of a round's earlier iterations stay in the average.
+
+        An optional attribute of selectors: without it, they do not.
+        """
+        return bool(getattr(self.selector, "anchor", False))
 
     @property
     def is_saturated(self) -> bool:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from terrafl.algorithms import Algorithm
+from terrafl.engine.kept import KeptModels
 from terrafl.runs.checkpoint import Checkpoint
 from terrafl.runs.summary import Point
 from terrafl.selection import Cohort, Selector
@@ -44,6 +45,8 @@ class RunState:
         Who trains in it; ``None`` before the round's first draw.
     participants
         The round's first cohort.
+    kept
+        Models of the round's earlier iterations, where the selector keeps them.
     costs
         Spent so far.
     curve
@@ -57,6 +60,7 @@ class RunState:
     iteration: int = 0
     cohort: Cohort | None = None
     participants: tuple[str, ...] = ()
+    kept: KeptModels = field(default_factory=KeptModels)
     costs: Costs = field(default_factory=Costs)
     curve: list[Point] = field(default_factory=list)
     accuracy_participating: float = 0.0
@@ -72,6 +76,7 @@ class RunState:
     def close_round(self) -> None:
         """Go on to the next round."""
         self.round, self.iteration, self.cohort = self.round + 1, 0, None
+        self.kept.clear()
 
     def evaluations_without_improvement(self) -> int:
         """Count the evaluations since the best one."""
@@ -98,6 +103,7 @@ class RunState:
             "selector": {},
         }
         arrays: dict[str, NDArray[np.generic]] = {"model": self.model}
+        values["kept"], arrays["kept"] = self.kept.state()
         for name, value in selector.state().items():
             if isinstance(value, np.ndarray):
                 arrays[f"selector.{name}"] = value
@@ -121,6 +127,7 @@ class RunState:
             iteration=values["iteration"],
             cohort=None if cohort is None else Cohort(tuple(cohort[0]), tuple(cohort[1])),
             participants=tuple(values["participants"]),
+            kept=KeptModels.restored(values["kept"], arrays["kept"].astype(np.float32, copy=False)),
             costs=Costs(**values["costs"]),
             curve=[Point(*point) for point in values["curve"]],
             accuracy_participating=values["accuracy_participating"],

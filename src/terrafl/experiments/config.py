@@ -241,7 +241,7 @@ def resolve(*layers: Mapping[str, Any]) -> RunConfig:  # Any: what TOML can hold
     Traceback (most recent call last):
     ...
     terrafl.errors.ConfigurationError: selector has no key 'etta': did you mean 'eta'? \
-Known keys: eta, max_iterations, signal, search_range, weighting.
+Known keys: eta, max_iterations, signal, search_range, weighting, anchor.
     """
     given: Plain = {}
     for layer in layers:

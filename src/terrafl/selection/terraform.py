@@ -58,6 +58,10 @@ class Terraform:
     weighting
         Weights of the two clusters in the intra-split variance: ``count`` as the paper prints
         it, or ``mass``, which obeys the law of total variance.
+    anchor
+        Keep the easy clients' work: every client's newest model of the round stays in the
+        average, and the hard ones replace theirs as they train again. Ours, not the paper's;
+        it needs a server that keeps models, which only the simulator's does.
 
     Notes
     -----
@@ -83,6 +87,7 @@ class Terraform:
     signal: Signal = "gradient"
     search_range: SearchRange = ("Q1", "Q3")
     weighting: Weighting = "count"
+    anchor: bool = False
 
     def __post_init__(self) -> None:
         require(self.eta >= 1, "eta", self.eta, "an integer of at least 1")
