@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 from rich.console import Console
 from rich.progress import (
@@ -18,10 +18,11 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from terrafl.engine.features import OnImages
 from terrafl.experiments.run import OnRound
 from terrafl.experiments.sweep import Cell, OnCell
 
-__all__ = ["bars", "cell_progress", "run_progress"]
+__all__ = ["bars", "cell_progress", "image_progress", "run_progress"]
 
 PLAIN_EVERY_S = 10.0
 
@@ -57,6 +58,31 @@ def run_progress(title: str, *, quiet: bool) -> Iterator[OnRound]:
                 display.update(task, completed=done, total=planned, note=note)
 
             yield show
+
+
+@contextmanager
+def image_progress(*, quiet: bool) -> Iterator[OnImages]:
+    """Show the images whose features are computed; nothing, where none are."""
+    with ExitStack() as stack:
+        displays: list[tuple[Progress, TaskID]] = []
+        said = [time.monotonic()]
+
+        def show(done: int, total: int) -> None:
+            if quiet:
+                return
+            if not sys.stderr.isatty():
+                if done == total or time.monotonic() - said[0] >= PLAIN_EVERY_S:
+                    said[0] = time.monotonic()
+                    sys.stderr.write(f"features: {done:,} of {total:,} images\n")
+                    sys.stderr.flush()
+                return
+            if not displays:
+                display = stack.enter_context(bars())
+                displays.append((display, display.add_task("features", total=total, note="")))
+            display, task = displays[0]
+            display.update(task, completed=done, total=total)
+
+        yield show
 
 
 @contextmanager

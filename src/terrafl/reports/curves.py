@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
     from matplotlib.lines import Line2D
 
-__all__ = ["Pictures", "draw_curves", "plot_runs"]
+__all__ = ["Pictures", "draw_bars", "draw_curves", "plot_runs"]
 
 # Okabe and Ito's palette, which colour-blind readers can tell apart, without its yellow, which
 # nobody can see on white. The paper's own method gets the strongest, vermillion.
@@ -58,6 +58,20 @@ def draw_curves(group: Group) -> Pictures:
     """
     with _own_style():
         figure = _figure([group])
+        return Pictures(svg=_saved(figure, "svg"), png=_saved(figure, "png"))
+
+
+def draw_bars(values: Mapping[str, float], title: str) -> Pictures:
+    """Draw one bar per name, its value beside it."""
+    from matplotlib.figure import Figure
+
+    with _own_style():
+        figure = Figure(figsize=(7, 0.9 + 0.4 * len(values)), layout="constrained")
+        axes = figure.subplots()
+        bars = axes.barh(list(values), list(values.values()), color=COLOURS[4], height=0.6)
+        axes.bar_label(bars, fmt="{:,.0f}", padding=3)
+        axes.invert_yaxis()  # the first on top
+        axes.set_title(title, loc="left", fontsize=10)
         return Pictures(svg=_saved(figure, "svg"), png=_saved(figure, "png"))
 
 

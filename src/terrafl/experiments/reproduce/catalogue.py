@@ -1,0 +1,89 @@
+"""The paper's tables and figures, as data that ships with the package."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any
+
+from terrafl.errors import ConfigurationError
+from terrafl.settings import suggest
+
+__all__ = ["Column", "Row", "Table", "read_table", "table_names"]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A scenario, and what the table calls it."""
+
+    scenario: str
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A method: what the table calls it, and the selector's name or settings."""
+
+    label: str
+    selector: str | Mapping[str, Any]  # Any: what TOML can hold
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """A table or figure of the paper.
+
+    Parameters
+    ----------
+    name
+        On the command line.
+    title
+        What it shows.
+    columns, rows, algorithms
+        Every combination is a cell.
+    printed
+        Percentages in the paper, by algorithm, row label and scenario.
+    alone
+        Whether cells run one after another, because their time is the result.
+    """
+
+    name: str
+    title: str
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+    algorithms: tuple[str, ...]
+    printed: Mapping[tuple[str, str, str], float]
+    alone: bool = False
+
+
+def table_names() -> list[str]:
+    """Return the tables and figures that can be reproduced."""
+    folder = files("terrafl.experiments") / "tables"
+    return sorted(item.name.removesuffix(".toml") for item in folder.iterdir())
+
+
+def read_table(name: str) -> Table:
+    """Return a table by its name."""
+    names = table_names()
+    if name not in names:
+        hint = suggest(name, names)
+        raise ConfigurationError(f"the table must be one of {', '.join(names)}; got {name!r}{hint}")
+    plain = tomllib.loads((files("terrafl.experiments") / "tables" / f"{name}.toml").read_text())
+    paper = plain.get("paper", {"columns": []})
+    scenarios = paper.pop("columns")
+    printed = {
+        (algorithm, label, scenario): percent
+        for algorithm, rows in paper.items()
+        for label, percents in rows.items()
+        for scenario, percent in zip(scenarios, percents, strict=True)
+    }
+    return Table(
+        name=name,
+        title=plain["title"],
+        columns=tuple(Column(**column) for column in plain["columns"]),
+        rows=tuple(Row(**row) for row in plain["rows"]),
+        algorithms=tuple(plain["algorithms"]),
+        printed=printed,
+        alone=plain.get("alone", False),
+    )

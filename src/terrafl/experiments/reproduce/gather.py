@@ -1,0 +1,100 @@
+"""Put the results that exist into a table of the paper."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+
+from terrafl.errors import RunFolderError
+from terrafl.experiments.reproduce.catalogue import Table
+from terrafl.experiments.reproduce.plan import Planned, plan
+from terrafl.experiments.reproduce.profiles import SHOWN, profile_named
+from terrafl.experiments.reproduce.results import read_result, read_seconds
+from terrafl.reports.collect import Run
+from terrafl.reports.comparison import Group, compare
+from terrafl.reports.paper import Block, Line, PaperTable
+from terrafl.runs import Summary
+
+__all__ = ["gather"]
+
+
+def gather(table: Table, results: Path) -> PaperTable:
+    """Return a table with the results that lie in a folder.
+
+    A column shows one profile: the one with more of its methods run, the fuller one if equal.
+    """
+    planned = {name: plan(table, profile_named(name)) for name in SHOWN}
+    blocks = [
+        _block(
+            table,
+            {
+                name: [_Found.of(cell, results) for cell in cells if cell.is_in(column, algorithm)]
+                for name, cells in planned.items()
+            },
+        )
+        for algorithm in table.algorithms
+        for column in table.columns
+    ]
+    return PaperTable(table.name, table.title, tuple(blocks))
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A planned run and what there is of it."""
+
+    cell: Planned
+    summary: Summary | None
+    train_s: float | None
+
+    @classmethod
+    def of(cls, cell: Planned, results: Path) -> _Found:
+        return cls(cell, read_result(results, cell.place), read_seconds(results, cell.place))
+
+
+def _block(table: Table, found: Mapping[str, Sequence[_Found]]) -> Block:
+    def num_methods(profile: str) -> int:
+        return len({f.cell.row.label for f in found[profile] if f.summary})
+
+    profile = max(SHOWN, key=num_methods)
+    group = _group([Run(f.cell.place.as_posix(), f.summary) for f in found[profile] if f.summary])
+    cell = found[profile][0].cell
+    return Block(
+        label=cell.column.label,
+        algorithm=cell.words["algorithm"],
+        profile=profile if group else "",
+        group=group,
+        lines=tuple(
+            _line(table, [f for f in found[profile] if f.cell.row == row], group)
+            for row in table.rows
+        ),
+    )
+
+
+def _group(runs: Sequence[Run]) -> Group | None:
+    if not runs:
+        return None
+    groups = compare(runs).groups
+    if len(groups) > 1:
+        names = ", ".join(sorted({group.methods[0].runs[0].name for group in groups}))
+        raise RunFolderError(
+            f"the results of a column must come from one experiment; these differ in more than "
+            f"selector and seed: {names}. Delete the older ones and run them again."
+        )
+    return groups[0]
+
+
+def _line(table: Table, found: Sequence[_Found], group: Group | None) -> Line:
+    cell, method = found[0].cell, None
+    if group is not None:
+        key = (cell.words["selector"], cell.config.variant)
+        method = next((m for m in group.methods if (m.selector, m.variant) == key), None)
+    seconds = [f.train_s for f in found if table.alone and f.train_s is not None]
+    place = (cell.words["algorithm"], cell.row.label, cell.column.scenario)
+    return Line(
+        label=cell.row.label,
+        printed=table.printed.get(place),
+        method=method,
+        train_s=fmean(seconds) if seconds else None,
+    )

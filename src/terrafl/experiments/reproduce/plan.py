@@ -1,0 +1,100 @@
+"""Which runs a table needs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from terrafl.errors import ConfigurationError
+from terrafl.experiments.api import configure
+from terrafl.experiments.config import RunConfig
+from terrafl.experiments.reproduce.catalogue import Column, Row, Table
+from terrafl.experiments.reproduce.profiles import Profile
+
+__all__ = ["Planned", "chosen", "plan"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Planned:
+    """One run of a table.
+
+    Parameters
+    ----------
+    column, row
+        Where in the table it stands.
+    config
+        What it is.
+    place
+        Its folder below any folder of results.
+    """
+
+    column: Column
+    row: Row
+    config: RunConfig
+    place: PurePosixPath
+
+    @property
+    def words(self) -> dict[str, str]:
+        """What it can be asked for by, kind by kind."""
+        return {
+            "scenario": self.column.scenario,
+            "algorithm": type(self.config.algorithm).name,
+            "selector": type(self.config.selector).name,
+            "row": self.row.label,
+            "seed": f"seed{self.config.seed}",
+        }
+
+    def is_in(self, column: Column, algorithm: str) -> bool:
+        """Return whether it belongs to a column under an algorithm."""
+        return self.column == column and type(self.config.algorithm).name == algorithm
+
+
+def plan(table: Table, profile: Profile) -> list[Planned]:
+    """Return a table's runs: column by column, and in each seed by seed."""
+    return [
+        _planned(column, row, algorithm, seed=seed, profile=profile, alone=table.alone)
+        for column in table.columns
+        for seed in profile.seeds
+        for algorithm in table.algorithms
+        for row in table.rows
+    ]
+
+
+def _planned(
+    column: Column, row: Row, algorithm: str, *, seed: int, profile: Profile, alone: bool
+) -> Planned:
+    dataset = configure(scenario=column.scenario).dataset
+    config = configure(
+        scenario=column.scenario,
+        selector=row.selector,
+        algorithm=algorithm,
+        seed=seed,
+        rounds=profile.rounds_of(dataset),
+        settings={"profile": profile.name},
+    )
+    kind = f"{profile.name}-alone" if alone else profile.name
+    return Planned(
+        column=column,
+        row=row,
+        config=config,
+        place=PurePosixPath(kind, column.scenario, config.run_name),
+    )
+
+
+def chosen(planned: Sequence[Planned], only: Sequence[str]) -> list[Planned]:
+    """Return the runs that match the words: any word of a kind, for every kind that is named.
+
+    ``cifar100``, ``fedavg``, ``terraform``, ``Terraform, anchored`` and ``seed0`` are words.
+    """
+    wanted: dict[str, set[str]] = {}
+    for word in only:
+        kinds = {kind for p in planned for kind, known in p.words.items() if known == word}
+        if not kinds:
+            known = sorted({word for p in planned for word in p.words.values()})
+            raise ConfigurationError(
+                f"--only takes words such as {', '.join(known)}; no run matches {word!r}."
+            )
+        for kind in kinds:
+            wanted.setdefault(kind, set()).add(word)
+    return [p for p in planned if all(p.words[kind] in words for kind, words in wanted.items())]

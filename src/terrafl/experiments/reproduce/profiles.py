@@ -1,0 +1,72 @@
+"""How much of the paper's setting is run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from terrafl.errors import ConfigurationError
+from terrafl.settings import suggest
+
+__all__ = ["PROFILES", "SHOWN", "Profile", "profile_named"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """Seeds and rounds.
+
+    Parameters
+    ----------
+    name
+        In configurations and summaries.
+    seeds
+        One run each.
+    rounds
+        By data set; one that is not named runs the scenario's.
+    all_rounds
+        Where given, of every data set.
+    """
+
+    name: str
+    seeds: tuple[int, ...]
+    rounds: Mapping[str, int] = field(default_factory=dict)
+    all_rounds: int | None = None
+
+    def rounds_of(self, dataset: str) -> int | None:
+        """Return the rounds on a data set, ``None`` for the scenario's own."""
+        return self.all_rounds or self.rounds.get(dataset)
+
+
+PROFILES: Mapping[str, Profile] = {
+    profile.name: profile
+    for profile in (
+        Profile(name="paper", seeds=(0, 1, 2)),
+        Profile(
+            name="laptop",
+            seeds=(0,),
+            rounds={
+                "fmnist": 60,
+                "cifar10": 100,
+                "cifar100": 100,
+                "tiny-imagenet": 100,
+                "femnist": 20,
+                "unipen62": 20,
+                "har": 50,
+            },
+        ),
+        Profile(name="smoke", seeds=(0,), all_rounds=2),
+    )
+}
+
+SHOWN = ("paper", "laptop")
+"""Profiles whose results may stand in a table; two rounds prove only that something runs."""
+
+
+def profile_named(name: str) -> Profile:
+    """Return a profile by its name."""
+    if name not in PROFILES:
+        hint = suggest(name, list(PROFILES))
+        raise ConfigurationError(
+            f"the profile must be one of {', '.join(PROFILES)}; got {name!r}{hint}"
+        )
+    return PROFILES[name]

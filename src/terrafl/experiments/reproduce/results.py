@@ -1,0 +1,51 @@
+"""What is kept of a run when its model is not: the files that tables are made of."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path, PurePosixPath
+
+from terrafl.runs import RunFolder, Summary, read_events
+from terrafl.runs.atomic import write_atomically
+
+__all__ = ["export", "read_result", "read_seconds", "seconds_of"]
+
+SECONDS = "seconds.json"
+
+
+def export(places: Iterable[PurePosixPath], runs: Path, results: Path) -> None:
+    """Copy summary and configuration of every finished run that is not there yet.
+
+    What a run took in seconds comes along: it is the one result that the summary, equal for
+    equal runs, cannot hold.
+    """
+    for place in places:
+        run, kept = RunFolder(runs / place), RunFolder(results / place)
+        if not run.is_complete or kept.summary.exists():
+            continue
+        kept.path.mkdir(parents=True, exist_ok=True)
+        write_atomically(kept.config, run.config.read_bytes())
+        write_atomically(kept.path / SECONDS, json.dumps(seconds_of(run)).encode() + b"\n")
+        write_atomically(kept.summary, run.summary.read_bytes())
+
+
+def seconds_of(run: RunFolder) -> dict[str, float]:
+    """Return the seconds that a run spent on training and on evaluation."""
+    # What a run did again after an interruption counts once, as in a run without one.
+    events = {(e["event"], e["round"], e.get("iteration")): e for e in read_events(run.timings)}
+    train = sum(event.get("train_s", 0.0) for event in events.values())
+    evaluate = sum(event.get("seconds", 0.0) for event in events.values())
+    return {"train": round(train, 3), "evaluate": round(evaluate, 3)}
+
+
+def read_result(results: Path, place: PurePosixPath) -> Summary | None:
+    """Return what came out of a run, if it was run."""
+    folder = RunFolder(results / place)
+    return folder.read_summary() if folder.summary.exists() else None
+
+
+def read_seconds(results: Path, place: PurePosixPath) -> float | None:
+    """Return the seconds that a run spent on training, if they are known."""
+    file = results / place / SECONDS
+    return float(json.loads(file.read_bytes())["train"]) if file.exists() else None

@@ -1,0 +1,143 @@
+"""From a table to its runs, and from its runs back to the table, on digits."""
+
+import csv
+import io
+import json
+
+import pytest
+
+from terrafl.experiments.reproduce.catalogue import Column, Row, Table
+from terrafl.experiments.reproduce.estimate import Pace, expected_seconds
+from terrafl.experiments.reproduce.gather import gather
+from terrafl.experiments.reproduce.perform import perform, prepare
+from terrafl.experiments.reproduce.plan import plan
+from terrafl.experiments.reproduce.profiles import PROFILES, Profile
+from terrafl.experiments.reproduce.write import write_table
+from terrafl.reports.paper_text import paper_csv, paper_latex, paper_markdown
+
+ROWS = (Row("Random", "random"), Row("Terraform", "terraform"))
+TABLE = Table(
+    name="small",
+    title="A small table",
+    columns=(Column("digits", "Digits"), Column("har", "HAR")),
+    rows=ROWS,
+    algorithms=("fedavg",),
+    printed={("fedavg", "Random", "digits"): 80.0, ("fedavg", "Terraform", "digits"): 90.0},
+)
+TWO_ROUNDS = Profile(name="laptop", seeds=(0, 1), all_rounds=2)
+
+
+@pytest.fixture
+def digits():
+    return [cell for cell in plan(TABLE, TWO_ROUNDS) if cell.column.scenario == "digits"]
+
+
+@pytest.fixture
+def places(tmp_path):
+    return {"runs": tmp_path / "runs", "results": tmp_path / "results"}
+
+
+@pytest.fixture
+def done(digits, places, monkeypatch):
+    assert perform(digits, workers=1, **places)
+    monkeypatch.setattr(
+        "terrafl.experiments.reproduce.gather.profile_named",
+        lambda name: TWO_ROUNDS if name == "laptop" else PROFILES[name],
+    )
+    return places["results"]
+
+
+def test_results_are_kept_without_models(digits, done):
+    for cell in digits:
+        files = {file.name for file in (done / cell.place).iterdir()}
+        assert files == {"summary.json", "config.toml", "seconds.json"}
+        assert json.loads((done / cell.place / "summary.json").read_bytes())["profile"] == "laptop"
+
+
+def test_the_table_shows_the_papers_number_ours_and_what_was_not_run(done):
+    text = paper_markdown(gather(TABLE, done))
+
+    overview = text.split("###")[0]
+    assert "Digits [laptop]" in overview
+    assert "| Random | <u>80.00</u> / " in overview
+    assert overview.count("not run") == 2
+    assert "+12.5 %" in overview
+
+
+def test_ours_is_the_mean_over_seeds_of_the_last_accuracy(digits, done):
+    rows = list(csv.DictReader(io.StringIO(paper_csv(gather(TABLE, done)))))
+
+    random = [c for c in digits if c.row.label == "Random"]
+    accuracies = [
+        json.loads((done / cell.place / "summary.json").read_bytes())["accuracy"] for cell in random
+    ]
+    (row,) = [r for r in rows if (r["column"], r["method"]) == ("Digits", "Random")]
+    assert float(row["accuracy_percent"]) == pytest.approx(100 * sum(accuracies) / 2)
+    assert row["paper_percent"] == "80.0"
+
+
+def test_a_table_is_written_in_three_formats_with_its_figures(done, tmp_path):
+    write_table(gather(TABLE, done), tmp_path / "out")
+
+    assert {file.name for file in (tmp_path / "out").iterdir()} == {
+        "small.md", "small.csv", "small.tex", "small-digits-fedavg.png", "small-digits-fedavg.svg",
+    }  # fmt: skip
+
+
+def test_latex_marks_the_best_and_the_second(done):
+    text = paper_latex(gather(TABLE, done))
+
+    assert r"\textbf{90.00}" in text
+    assert r"\underline{80.00}" in text
+    assert text.count(r"\\") == 3
+
+
+def test_a_finished_run_is_not_run_again(digits, done, places):
+    heard = []
+
+    perform(digits, workers=1, on_round=lambda c, d, t, a: heard.append((d, t)), **places)
+
+    assert heard == [(2, 2)] * 4
+
+
+def test_a_budget_stops_after_the_round_under_way_and_the_rest_follows(digits, places):
+    assert not perform(digits, workers=1, budget_s=0, **places)
+    assert not list(places["results"].rglob("summary.json"))
+
+    assert perform(digits, workers=1, **places)
+    assert len(list(places["results"].rglob("summary.json"))) == 4
+
+
+def test_preparing_measures_a_round_and_leaves_out_what_has_no_data(tmp_path, monkeypatch):
+    monkeypatch.setenv("TERRAFL_DATA", str(tmp_path / "none"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+    prepared = prepare(plan(TABLE, TWO_ROUNDS), tmp_path / "runs", workers=1)
+
+    assert {cell.column.scenario for cell in prepared.waiting} == {"digits"}
+    assert prepared.expected_s > 0
+    assert "har" in prepared.missing
+
+
+def test_terraform_is_expected_to_make_as_many_updates_as_in_the_measured_round(digits):
+    pace = {"digits": Pace(update_s=2.0, evaluation_s=0.5, updates=17)}
+    per_round = digits[0].config.clients_per_round * 2.0 + 17 * 2.0 + 2 * 0.5
+
+    assert expected_seconds(digits, pace) == pytest.approx(2 * 2 * per_round)
+
+
+def test_seconds_of_training_stand_in_a_table_of_time(digits, places, monkeypatch):
+    alone = Table(
+        name="t", title="T", columns=TABLE.columns[:1], rows=ROWS, algorithms=("fedavg",),
+        printed={}, alone=True,
+    )  # fmt: skip
+    monkeypatch.setattr(
+        "terrafl.experiments.reproduce.gather.profile_named",
+        lambda name: TWO_ROUNDS if name == "laptop" else PROFILES[name],
+    )
+    perform(plan(alone, TWO_ROUNDS), workers=1, **places)
+
+    (block,) = gather(alone, places["results"]).blocks
+
+    assert all(line.train_s > 0 for line in block.lines)
+    assert "Seconds of training" in paper_markdown(gather(alone, places["results"]))
