@@ -1,7 +1,11 @@
-"""Which positions may be the best split of a large cohort: floats with an error bound.
+r"""Which positions may be the best split of a large cohort: floats with an error bound.
 
 Fast and careful rather than exact: every position that rounding could have robbed of the least
 variance is kept, to be judged in integers.
+
+The spread of a cluster, $\sum n_i (u_i - \bar u)^2 = B - A^2 / S$, grows with every client that
+joins it. So a look at every $L$-th position bounds the variance at all positions between, and
+most of them need not be looked at.
 """
 
 from __future__ import annotations
@@ -17,146 +21,185 @@ __all__ = ["Weighting", "contenders"]
 
 Weighting = Literal["count", "mass"]
 Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
-_WIDTH = 512  # terms that are added one after another
-_BLOCK = 16 * _WIDTH  # fits the cache with all its intermediate results
-_PAIRWISE = 160  # additions that a term passes through in numpy's sum of a block
+_FEW = 1024  # up to this many positions, looking at all of them is faster
+_PAIRWISE = 160  # additions that a term passes through in numpy's sums
 
 
 def contenders(
-    norms: Floats, sizes: NDArray[np.int64], first: int, end: int, weighting: Weighting
-) -> NDArray[np.intp]:
+    norms: Floats,
+    sizes: Integers,
+    running: Integers,
+    first: int,
+    end: int,
+    *,
+    weighting: Weighting,
+) -> Integers:
     """Return the positions in ``[first, end)`` whose variance may be the least.
 
     Parameters
     ----------
     norms, sizes
         The clients in ascending order of norm; not all norms are equal.
+    running
+        Running sums of the sizes.
     first, end
         The search range, ``1 <= first < end <= N``.
     weighting
         How clusters weigh, see :func:`terrafl.selection.splitting.split`.
     """
-    search = _Search.over(norms, sizes, first, end, weighting)
-    bounds = [search.bounds(block) for block in range(len(search.starts))]
-    lowest = [float(low.min()) for low, _ in bounds]
-    least = min(float(high.min()) for _, high in bounds)
-    return np.concatenate(
-        [
-            np.flatnonzero(bounds[block][0] <= least) + search.starts[block]
-            for block in range(len(bounds))
-            if lowest[block] <= least
-        ]
+    terms = _terms(norms, sizes, norms[(first + end) // 2])
+    before = terms[:, :first].sum(axis=1)
+    inner = terms[:, first : end - 1]  # of the clients that turn easy along the range
+    after = terms[:, end - 1 :].sum(axis=1)
+    num_terms = inner.shape[1]
+    length = math.isqrt(num_terms) // 4 if num_terms > _FEW else 1
+    count = num_terms // length
+    blocks = inner[:, : count * length].reshape(2, count, length)
+    sums = _after(before, blocks.sum(axis=2) if length > 1 else inner)
+    rest = inner[:, count * length :]
+    total = sums[:, -1] + rest.sum(axis=1) + after
+    depth = _PAIRWISE + count + 2 * length
+    search = _Search.over(running, total, first, end, depth=depth, weighting=weighting)
+    positions = np.arange(first, end, length)
+    if length == 1:
+        return search.least(positions, sums)
+    promising = search.promising(positions, sums)
+    inside = np.cumsum(blocks[:, promising], axis=2) + sums[:, promising, None]
+    steps = np.arange(1, length + 1)
+    return search.least(
+        np.concatenate(
+            [
+                positions[:1],
+                (positions[promising, None] + steps).ravel(),
+                np.arange(positions[-1] + 1, end),
+            ]
+        ),
+        np.concatenate(
+            [sums[:, :1], inside.reshape(2, -1), _after(sums[:, -1], rest)[:, 1:]], axis=1
+        ),
     )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Cohort:
-    """The clients in ascending order of norm, and what distances are multiplied by."""
+def _terms(norms: Floats, sizes: Integers, origin: float) -> Floats:
+    """Return n d and n d^2, as two rows, with d the scaled distance of a norm from the origin."""
+    # The scale is a power of two, which is exact; with it no square overflows.
+    scale = math.ldexp(1.0, min(-math.frexp(norms[-1])[1], 1023))
+    terms = np.empty((2, len(norms)))
+    distances = norms - origin
+    distances *= scale
+    terms[0] = sizes
+    terms[0] *= distances
+    np.multiply(terms[0], distances, out=terms[1])
+    return terms
 
-    norms: Floats
-    sizes: NDArray[np.int64]
-    scale: float
 
-    def sums(self, origin: float, start: int, stop: int) -> Floats:
-        """Return S, A and B of a range; numpy adds pairwise inside a block."""
-        total = np.zeros(3)
-        for begin in range(start, stop, _BLOCK):
-            total += self.terms(origin, begin, min(begin + _BLOCK, stop)).sum(axis=1)
-        return total
-
-    def terms(self, origin: float, start: int, stop: int) -> Floats:
-        """Return n, n d and n d^2 of a block, as three rows."""
-        terms = np.empty((3, stop - start))
-        distances = self.norms[start:stop] - origin
-        distances *= self.scale
-        np.abs(distances, out=distances)
-        terms[0] = self.sizes[start:stop]
-        np.multiply(terms[0], distances, out=terms[1])
-        np.multiply(terms[1], distances, out=terms[2])
-        return terms
+def _after(before: Floats, terms: Floats) -> Floats:
+    """Return the sums before, and after each further term."""
+    sums = np.empty((2, terms.shape[1] + 1))
+    sums[:, 0] = before
+    np.cumsum(terms, axis=1, out=sums[:, 1:])
+    sums[:, 1:] += before[:, None]
+    return sums
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Search:
-    """The search range cut into blocks, with the sums on either side of each.
+    r"""Bounds of N times the variance.
 
-    Sums are S, A and B: of n, n d and n d^2, with distances d taken from the smallest norm for
-    the easy cluster and from the largest for the hard one, so that neither loses its digits to
-    the other's magnitude.
+    Parameters
+    ----------
+    running
+        Running sums of the sizes, $S$.
+    total
+        Of all clients, $A$ and $B$: sums of $n d$ and $n d^2$.
+    errors
+        Bounds of the error of the spread of the easy and of the hard cluster.
+    weighting
+        How clusters weigh.
+
+    Notes
+    -----
+    A sum in which no term passes through more than $m$ additions is off by at most
+    $(m + 6) \epsilon$ times the sum of magnitudes. For $B$ that sum is at most $B_N$, for $A$
+    at most $\sqrt{S_N B_N}$ (Cauchy and Schwarz); masses are integers. With
+    $\delta = 4 (m + 16) \epsilon$, twice what the hard cluster, a difference of two sums, needs,
+    and $S$ the least mass of a cluster in the range, its spread is off by at most
+
+    .. math::
+        \delta B_N + (2 \sqrt{S B_N} + \delta_A) \delta_A / S, \quad
+        \delta_A = \delta \sqrt{S_N B_N}
+
+    since $|A| \le \sqrt{S B_N}$, and $|A| / S$ is largest where $S$ is least. 1e-280 covers
+    underflow, next to norms of about 1.
     """
 
-    cohort: _Cohort
+    running: Integers
+    total: Floats
+    errors: tuple[float, float]
     weighting: Weighting
-    starts: list[int]  # first position of each block
-    stops: list[int]
-    easy: list[Floats]  # sums of the clients before a block's first position
-    hard: list[Floats]  # sums of the clients after a block's last position
-    error: float
 
     @classmethod
     def over(
-        cls, norms: Floats, sizes: NDArray[np.int64], first: int, end: int, weighting: Weighting
+        cls,
+        running: Integers,
+        total: Floats,
+        first: int,
+        end: int,
+        *,
+        depth: int,
+        weighting: Weighting,
     ) -> _Search:
         """Prepare the search."""
-        # Distances are scaled by a power of two, which is exact, so that no square overflows.
-        scale = math.ldexp(1.0, min(-math.frexp(norms[-1])[1], 1023))
-        starts = list(range(first, end, _BLOCK))
-        stops = [*starts[1:], end]
-        cohort = _Cohort(norms, sizes, scale)
-        easy = [cohort.sums(norms[0], 0, first)]
-        for start, stop in zip(starts[:-1], stops[:-1], strict=True):
-            easy.append(easy[-1] + cohort.sums(norms[0], start, stop))
-        hard = [cohort.sums(norms[-1], end - 1, len(norms))]
-        for start, stop in zip(stops[-2::-1], stops[:0:-1], strict=True):
-            hard.append(hard[-1] + cohort.sums(norms[-1], start - 1, stop - 1))
-        depth = _PAIRWISE + 2 * len(norms) // _BLOCK + _WIDTH + _BLOCK // _WIDTH
-        return cls(
-            cohort=cohort,
-            weighting=weighting,
-            starts=starts,
-            stops=stops,
-            easy=easy,
-            hard=hard[::-1],
-            error=6 * (depth + 16) * float(np.finfo(np.float64).eps),
-        )
+        all_mass, second_moment = float(running[-1]), float(total[1])
+        delta = 4 * (depth + 16) * float(np.finfo(np.float64).eps)
+        delta_first = delta * math.sqrt(all_mass * second_moment)
 
-    def bounds(self, block: int) -> tuple[Floats, Floats]:
-        r"""Return a lower and an upper bound of N times the variance at a block's positions.
+        def error(least_mass: float) -> float:
+            largest = 2 * math.sqrt(least_mass * second_moment) + delta_first
+            return delta * second_moment + largest * delta_first / least_mass + 1e-280
 
-        The spread of a cluster is $B - A^2 / S$. All terms are positive, so a sum in which no
-        term passes through more than m additions is right to $(m + 4) \epsilon$ relative; as
-        $A^2 / S \le B$, the spread is right to $3 (m + 8) \epsilon B$. The bound used is more
-        than twice that, and 1e-280 covers underflow, next to norms of about 1.
+        easy, hard = float(running[first - 1]), all_mass - float(running[end - 2])
+        return cls(running, total, (error(easy), error(hard)), weighting)
+
+    def least(self, positions: Integers, sums: Floats) -> Integers:
+        """Return the positions that may have the least variance, given all sums A and B."""
+        easy, hard = self._shares(positions, positions)
+        variance = easy * self._easy(positions, sums) + hard * self._hard(positions, sums)
+        error = float(np.max(easy)) * self.errors[0] + float(np.max(hard)) * self.errors[1]
+        found: Integers = positions[variance <= float(variance.min()) + 2 * error]
+        return found
+
+    def promising(self, positions: Integers, sums: Floats) -> Integers:
+        """Return the blocks between neighbouring positions in which the least variance may lie.
+
+        Inside a block the easy cluster spreads at least as at its start and weighs at least its
+        clients there over its mass at the end; the hard cluster the other way round.
         """
-        start, stop = self.starts[block], self.stops[block]
-        norms = self.cohort.norms
-        easy = _after(self.easy[block], self.cohort.terms(norms[0], start, stop - 1))
-        backward = self.cohort.terms(norms[-1], start, stop - 1)[:, ::-1]
-        hard = _after(self.hard[block], backward)[:, ::-1]
-        variance, error = np.zeros(stop - start), np.full(stop - start, 1e-280)
-        position = np.arange(start, stop)
-        for sums, count in ((easy, position), (hard, len(norms) - position)):
-            mass, first_moment, second_moment = sums
-            share = count / mass if self.weighting == "count" else 1.0
-            variance += share * (second_moment - first_moment**2 / mass)
-            error += share * self.error * second_moment
-        return variance - error, variance + error
+        spread_easy, spread_hard = self._easy(positions, sums), self._hard(positions, sums)
+        easy, hard = self._shares(positions, positions)
+        known = easy * (spread_easy + self.errors[0]) + hard * (spread_hard + self.errors[1])
+        easy, hard = self._shares(positions[:-1], positions[1:])
+        low = easy * (spread_easy[:-1] - self.errors[0])
+        low += hard * (spread_hard[1:] - self.errors[1])
+        found: Integers = np.flatnonzero(low <= float(known.min()) * (1 + 1e-12))
+        return found
 
+    def _shares(self, starts: Integers, ends: Integers) -> tuple[Floats, Floats]:
+        """Return the least weights over mass, times N, of both clusters between two positions."""
+        if self.weighting == "mass":
+            return np.ones(1), np.ones(1)
+        easy = starts / self.running[ends - 1]
+        hard = (len(self.running) - ends) / (self.running[-1] - self.running[starts - 1])
+        return easy, hard
 
-def _after(before: Floats, terms: Floats) -> Floats:
-    """Return the sums before, and after each further term: runs first, then their totals."""
-    rows, length = terms.shape
-    whole = length // _WIDTH * _WIDTH
-    sums = np.empty((rows, length + 1))
-    sums[:, 0] = before
-    total = before[:, None]
-    if whole:
-        runs = np.cumsum(terms[:, :whole].reshape(rows, -1, _WIDTH), axis=2)
-        totals = np.cumsum(runs[:, :, -1], axis=1) + total
-        runs[:, 0] += total
-        runs[:, 1:] += totals[:, :-1, None]
-        sums[:, 1 : whole + 1] = runs.reshape(rows, whole)
-        total = totals[:, -1:]
-    sums[:, whole + 1 :] = np.cumsum(terms[:, whole:], axis=1) + total
-    return sums
+    def _easy(self, positions: Integers, sums: Floats) -> Floats:
+        spread: Floats = sums[1] - sums[0] * sums[0] / self.running[positions - 1]
+        return spread
+
+    def _hard(self, positions: Integers, sums: Floats) -> Floats:
+        first = self.total[0] - sums[0]
+        mass = self.running[-1] - self.running[positions - 1]
+        spread: Floats = self.total[1] - sums[1] - first * first / mass
+        return spread

@@ -118,19 +118,22 @@ def split(
         few_sizes = sizes.tolist() if isinstance(sizes, np.ndarray) else list(sizes)
         return _split_few(few_norms, few_sizes, search_range, weighting)
     norms, sizes = np.asarray(norms, dtype=np.float64), np.asarray(sizes, dtype=np.int64)
-    order = _sorted_order(norms)
-    ordered_norms, ordered_sizes = norms[order], sizes[order]
+    order, ordered_norms = _sorted(norms)
+    ordered_sizes = sizes.take(order)
     if int(sizes.max()) * len(sizes) >= 2**62:
         raise ConfigurationError(
             f"{len(sizes)} clients must have fewer than {2**62 // len(sizes)} examples each; "
             f"got one with {int(sizes.max())}: leave it out, or cap its size."
         )
-    first, end = range_ends(np.cumsum(ordered_sizes), *search_range)
+    running = np.cumsum(ordered_sizes)
+    first, end = range_ends(running, *search_range)
     if first >= end:
         return Split(order, first, end, min(first, len(norms) - 1), True)
     if ordered_norms[0] == ordered_norms[-1]:  # every variance is zero
         return Split(order, first, end, first, False)
-    candidates = contenders(ordered_norms, ordered_sizes, first, end, weighting).tolist()
+    candidates = contenders(
+        ordered_norms, ordered_sizes, running, first, end, weighting=weighting
+    ).tolist()
     if len(candidates) > 1:
         exact = moments(ordered_norms, ordered_sizes, candidates)
         candidates = [least_variance(candidates, exact, len(norms), weighting)]
@@ -158,16 +161,16 @@ def _split_few(
     return Split(np.array(order, dtype=np.intp), first, end, tau, empty_range)
 
 
-def _sorted_order(norms: Floats) -> NDArray[np.intp]:
-    """Sort ascending; equal norms keep their order.
+def _sorted(norms: Floats) -> tuple[NDArray[np.intp], Floats]:
+    """Return the ascending order, equal norms as they stand, and the norms in it.
 
     numpy's unstable sort is several times faster than its stable one, and ties are rare.
     """
     order = np.argsort(norms)
-    ordered = norms[order]
+    ordered = norms.take(order)  # faster than indexing
     if (ordered[1:] == ordered[:-1]).any():
-        return np.argsort(norms, kind="stable")
-    return order
+        order = np.argsort(norms, kind="stable")
+    return order, ordered
 
 
 def range_ends(running: Sequence[int] | Integers, a: Fraction, b: Fraction) -> tuple[int, int]:
