@@ -8,9 +8,10 @@ from typing import Annotated
 import typer
 
 from terrafl.cli import options as o
-from terrafl.cli.progress import run_progress
+from terrafl.cli.progress import image_progress, run_progress
 from terrafl.experiments import run as runs
 from terrafl.experiments.api import configure, default_workers
+from terrafl.experiments.backbone import compute_features
 from terrafl.experiments.result import Result
 
 __all__ = ["resume", "run"]
@@ -64,6 +65,8 @@ def run(
         ),
     )
     name = f"{resolved.scenario or resolved.dataset}-{resolved.run_name}"
+    with image_progress(quiet=quiet) as on_images:
+        compute_features([resolved], workers=workers or default_workers(), on_images=on_images)
     with run_progress(name, quiet=quiet) as on_round:
         result = runs.execute(
             resolved,

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from terrafl.engine.features import OnImages
 from terrafl.errors import DataError, TerraflError
+from terrafl.experiments.backbone import compute_features
 from terrafl.experiments.reproduce.estimate import Pace, calibrate, expected_seconds
 from terrafl.experiments.reproduce.plan import Planned
 from terrafl.experiments.reproduce.results import export
@@ -64,8 +65,6 @@ def prepare(
     on_images
         Hears of progress with features.
     """
-    from terrafl.experiments.training import load_data
-
     waiting = [cell for cell in planned if not RunFolder(runs / cell.place).is_complete]
     paces: dict[str, Pace] = {}
     missing: dict[str, str] = {}
@@ -75,8 +74,7 @@ def prepare(
             continue
         on_scenario(scenario)
         try:
-            if cell.config.backbone is not None:
-                load_data(cell.config, workers, on_images)
+            compute_features([cell.config], workers=workers, on_images=on_images)
             paces[scenario] = calibrate(cell.config, runs / "calibration" / scenario)
         except DataError as error:
             missing[scenario] = str(error)
