@@ -43,6 +43,7 @@ def compare(
     batch_size: o.BatchSize = None,
     eval_every: o.EvalEvery = None,
     patience: o.Patience = None,
+    guard: o.GuardSwitch = None,
     precision: o.PrecisionName = None,
     device: o.Device = None,
     settings: o.Set = None,
@@ -73,6 +74,7 @@ def compare(
             rounds=rounds,
             eval_every=eval_every,
             patience=patience,
+            guard=guard,
             precision=precision,
             device=device,
             settings=o.overrides(

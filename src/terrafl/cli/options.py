@@ -21,6 +21,7 @@ __all__ = [
     "Device",
     "Epochs",
     "EvalEvery",
+    "GuardSwitch",
     "Json",
     "LearningRate",
     "ModelName",
@@ -60,6 +61,14 @@ LearningRate = Annotated[float | None, typer.Option(help="Of local training.")]
 Epochs = Annotated[int | None, typer.Option(help="Of local training.")]
 BatchSize = Annotated[int | None, typer.Option(help="Of local training.")]
 Algorithm = Annotated[str | None, typer.Option(help="fedavg or fedprox.")]
+GuardSwitch = Annotated[
+    bool | None,
+    typer.Option(
+        "--guard/--no-guard",
+        help="Bound what single clients can do; details by --set guard.clip=2 and so on.",
+        show_default=False,
+    ),
+]
 Workers = Annotated[
     int | None,
     typer.Option(min=1, help="Processes; the number of cores if left out. Never changes a result."),

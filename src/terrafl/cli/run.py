@@ -36,6 +36,7 @@ def run(
     batch_size: o.BatchSize = None,
     eval_every: o.EvalEvery = None,
     patience: o.Patience = None,
+    guard: o.GuardSwitch = None,
     precision: o.PrecisionName = None,
     device: o.Device = None,
     settings: o.Set = None,
@@ -58,6 +59,7 @@ def run(
         seed=seed,
         eval_every=eval_every,
         patience=patience,
+        guard=guard,
         precision=precision,
         device=device,
         settings=o.overrides(

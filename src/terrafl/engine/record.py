@@ -9,6 +9,7 @@ from typing import Self
 
 from terrafl.algorithms import Algorithm
 from terrafl.engine.state import RunState
+from terrafl.guard import Guard
 from terrafl.runs import Journal, RunFolder
 from terrafl.runs.checkpoint import load_newest, save
 from terrafl.selection import Selector
@@ -36,7 +37,11 @@ class Record:
     _last: float = field(default=0.0, init=False)
 
     def open(
-        self, selector: Selector, algorithm: Algorithm, fresh: Callable[[], RunState]
+        self,
+        selector: Selector,
+        algorithm: Algorithm,
+        fresh: Callable[[], RunState],
+        guard: Guard | None = None,
     ) -> RunState:
         """Return the state to go on from: the newest checkpoint's, or a fresh one."""
         checkpoint = load_newest(self.folder.checkpoints)
@@ -49,7 +54,7 @@ class Record:
         if checkpoint is None:
             return fresh()
         self._number = checkpoint.values["number"]
-        return RunState.from_checkpoint(checkpoint, selector, algorithm)
+        return RunState.from_checkpoint(checkpoint, selector, algorithm, guard)
 
     def note(self, event: Mapping[str, object]) -> None:
         """Add an event to the journal."""
@@ -59,14 +64,24 @@ class Record:
         """Add an entry to what may differ between equal runs."""
         self._files[1].append(event)
 
-    def checkpoint(self, state: RunState, selector: Selector, algorithm: Algorithm) -> None:
+    def checkpoint(
+        self,
+        state: RunState,
+        selector: Selector,
+        algorithm: Algorithm,
+        guard: Guard | None = None,
+    ) -> None:
         """Save the state, unless the last checkpoint is recent enough."""
         now = time.monotonic()
         if now - self._last < self.checkpoint_every_s:
             return
         self._number += 1
         checkpoint = state.to_checkpoint(
-            selector, algorithm, number=self._number, journal_bytes=self._files[0].sync()
+            selector,
+            algorithm,
+            guard,
+            number=self._number,
+            journal_bytes=self._files[0].sync(),
         )
         save(self.folder.checkpoints, self._number, checkpoint)
         self._last = now

@@ -2,65 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection
 
 import numpy as np
 from numpy.typing import NDArray
 
 from terrafl.engine.job import Trained, TrainTask
-from terrafl.models import Layout
 from terrafl.selection import Report
+from terrafl.selection.final_layer import FinalLayer
 from terrafl.selection.report import Need
 
 __all__ = ["report_of"]
-
-Update = NDArray[np.float64]
 
 
 def report_of(
     task: TrainTask,
     trained: Trained,
+    vector: NDArray[np.float32],
     *,
     num_examples: int,
     received: NDArray[np.float32],
-    layout: Layout,
+    final_layer: FinalLayer,
     needs: Collection[Need],
 ) -> Report:
-    r"""Build the report of one local training.
-
-    The magnitude of the update of the final layer's parameters $p_i$ is
-
-    .. math:: |\Delta w_k| = \sqrt{\sum_i \|\Delta p^k_i\|_F^2}
-
-    with $\Delta p^k$ the client's parameters minus the received ones, in float64.
-    """
-
-    def update(place: slice) -> Update:
-        return trained.vector[place].astype(np.float64) - received[place]
-
-    def weight() -> Update:
-        return update(layout.final_weight)
-
-    def bias() -> Update:
-        return update(layout.final_bias)
-
-    def norm(*parts: Update) -> float:
-        return float(np.sqrt(sum(np.square(part).sum() for part in parts)))
-
-    answers: Mapping[Need, Callable[[], float | Update | None]] = {
-        "update_norm": lambda: norm(weight(), bias()),  # eq. 2
-        "weight_norm": lambda: norm(weight()),
-        "bias_norm": lambda: norm(bias()),
-        "weight_update": lambda: weight().reshape(len(bias()), -1),
-        "bias_update": bias,
-        "loss": lambda: trained.loss,
-        "squared_loss": lambda: trained.squared_loss,
-        "duration_s": lambda: trained.duration_s,
+    """Build the report of one local training, given the model that is sent with it."""
+    told: dict[Need, float | None] = {
+        "loss": trained.loss,
+        "squared_loss": trained.squared_loss,
+        "duration_s": trained.duration_s,
     }
+    measured = final_layer.measure(vector, received, needs)
     return Report(
         client_id=task.client_id,
         round=task.round,
         iteration=task.iteration,
         num_examples=num_examples,
-        **{need: answers[need]() for need in needs},  # type: ignore[arg-type]  # keyed by Need
+        **{need: value for need, value in told.items() if need in needs},  # type: ignore[arg-type]  # keyed by Need
+        **measured,  # type: ignore[arg-type]  # keyed by Need
     )

@@ -9,23 +9,25 @@ Learning", Algorithm 1; line numbers below are its.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from terrafl.algorithms import Algorithm, LocalModel
+from terrafl.algorithms import Aggregation, Algorithm, LocalModel
+from terrafl.attacks import Attackers
 from terrafl.data import FederatedData
-from terrafl.engine.job import Trained, TrainTask
+from terrafl.engine.border import Border, Crossed, final_layer_of
+from terrafl.engine.job import TrainTask
 from terrafl.engine.record import Record
-from terrafl.engine.report import report_of
 from terrafl.engine.state import RunState
 from terrafl.engine.training import LocalTraining
 from terrafl.engine.workers import Workers
+from terrafl.guard import Guard
 from terrafl.runs.summary import Point
 from terrafl.seeds import stream
-from terrafl.selection import Cohort, Context, Population, Refusal, Report, Selector, judge
+from terrafl.selection import Cohort, Context, Population, Refusal, Report, Selector
 
 __all__ = ["Plan", "Rounds"]
 
@@ -69,12 +71,18 @@ class Rounds:
     workers: Workers
     record: Record
     state: RunState
+    guard: Guard | None = None
+    aggregation: Aggregation | None = None
+    attackers: Attackers | None = None
     on_round: Callable[[RunState], None] = lambda state: None
     population: Population = field(init=False)
+    _border: Border = field(init=False)
     _holders: set[str] = field(default_factory=set, init=False)  # who has the current model
 
     def __post_init__(self) -> None:
         self.population = Population(self.data.client_ids, self.data.sizes)
+        final_layer = final_layer_of(self.workers.layout)
+        self._border = Border(self.selector, final_layer, self.attackers)
 
     def run(self) -> None:
         """Run the rounds that remain."""
@@ -89,10 +97,7 @@ class Rounds:
             state.open_round(self._announced(self.selector.draw(self._context())))  # lines 5-6
         while state.cohort:  # line 7
             models, reports = self._train(state.cohort)  # line 8
-            if self.selector_keeps_models:
-                models = state.kept.updated(models)
-            if models:
-                state.model = self.algorithm.aggregate(state.model, models)
+            self._aggregate(models)
             self._holders.clear()
             state.close_iteration(self._announced(self.selector.refine(reports)))  # 9-15
             self._checkpoint()
@@ -152,30 +157,8 @@ class Rounds:
         seconds = time.perf_counter() - started
         sizes = self.population.sizes[positions].tolist()
         self._count_training(cohort.clients, sizes)
-        layout, needs = self.workers.layout, self.selector.needs
-        reports, damaged = [], []
-        for task, result, size in zip(tasks, trained, sizes, strict=True):
-            if _is_finite(result.vector):
-                reports.append(
-                    report_of(
-                        task,
-                        result,
-                        num_examples=size,
-                        received=state.model,
-                        layout=layout,
-                        needs=needs,
-                    )
-                )
-            else:
-                damaged.append(Refusal(task.client_id, "model: must be finite, and is not"))
-        accepted, refused = judge(
-            reports,
-            cohort=cohort.clients,
-            round=state.round,
-            iteration=state.iteration,
-            needs=needs,
-        )
-        self._refuse([*damaged, *refused])
+        crossed = self._border.cross(state.model, cohort, tasks, trained, sizes)
+        self._refuse(crossed.refusals)
         self.record.time(
             {
                 "event": "iteration",
@@ -185,23 +168,45 @@ class Rounds:
                 "clients_s": [round(t.duration_s, 6) for t in trained],
             }
         )
-        results = dict(zip(cohort.clients, trained, strict=True))
-        return self._models(cohort, accepted, results), accepted
+        return self._guarded(crossed)
 
-    def _models(
-        self, cohort: Cohort, accepted: Sequence[Report], results: Mapping[str, Trained]
-    ) -> list[LocalModel]:
-        draws = dict(zip(cohort.clients, cohort.draws, strict=True))
-        by_size = self.selector.averaging == "size"
-        return [
-            LocalModel(
-                client_id=report.client_id,
-                vector=results[report.client_id].vector,
-                weight=float(draws[report.client_id] * (report.num_examples if by_size else 1)),
-                num_steps=results[report.client_id].num_steps,
-            )
-            for report in accepted
-        ]
+    def _guarded(self, crossed: Crossed) -> tuple[list[LocalModel], Sequence[Report]]:
+        """Let the guard look at what passed the border, if there is one."""
+        if self.guard is None or not crossed.reports:
+            return crossed.models, crossed.reports
+        names = [report.client_id for report in crossed.reports]
+        sizes = self.population.sizes[self.population.index(names)].tolist()
+        seen = self.guard.inspect(
+            self.state.model,
+            crossed.models,
+            crossed.reports,
+            final_layer=self._border.final_layer,
+            needs=self.selector.needs,
+            averaging=self.selector.averaging,
+            known_sizes=dict(zip(names, sizes, strict=True)),
+        )
+        for event in seen.events:
+            self.record.note(event)
+        return list(seen.models), seen.reports
+
+    def _aggregate(self, models: Sequence[LocalModel]) -> None:
+        """Turn the models of an iteration into the next global one."""
+        state = self.state
+        if self.selector_keeps_models:
+            models = state.kept.updated(models)
+        stamp = {"round": state.round, "iteration": state.iteration}
+        if self.guard is not None or self.attackers is not None:
+            told = {"clients": [m.client_id for m in models], "weights": [m.weight for m in models]}
+            self.record.note({"event": "averaged", **stamp, **told})
+        if self.aggregation is not None:
+            few = self.aggregation.least_models
+            if 0 < len(models) < few:
+                reason = f"{self.aggregation.name} needs {few} models, got {len(models)}"
+                self.record.note({"event": "not aggregated", **stamp, "reason": reason})
+                return
+            models = self.aggregation.condense(state.model, models)
+        if models:
+            state.model = self.algorithm.aggregate(state.model, models)
 
     def _refuse(self, refusals: Sequence[Refusal]) -> None:
         self.state.costs.reports_refused += len(refusals)
@@ -286,9 +291,4 @@ class Rounds:
         self.record.time({"event": "evaluation", "round": state.round, "seconds": seconds})
 
     def _checkpoint(self) -> None:
-        self.record.checkpoint(self.state, self.selector, self.algorithm)
-
-
-def _is_finite(vector: NDArray[np.float32]) -> bool:
-    # NaN and infinity both show in the extremes; nothing the size of the model is allocated.
-    return bool(np.isfinite(vector.min()) and np.isfinite(vector.max()))
+        self.record.checkpoint(self.state, self.selector, self.algorithm, self.guard)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from terrafl.algorithms import Algorithm
 from terrafl.engine.kept import KeptModels
+from terrafl.guard import Guard
 from terrafl.runs.checkpoint import Checkpoint
 from terrafl.runs.summary import Point
 from terrafl.selection import Cohort, Selector
@@ -86,9 +87,15 @@ class RunState:
         return len(accuracies) - 1 - accuracies.index(max(accuracies))
 
     def to_checkpoint(
-        self, selector: Selector, algorithm: Algorithm, *, number: int, journal_bytes: int
+        self,
+        selector: Selector,
+        algorithm: Algorithm,
+        guard: Guard | None = None,
+        *,
+        number: int,
+        journal_bytes: int,
     ) -> Checkpoint:
-        """Collect the run's state with the selector's and the algorithm's."""
+        """Collect the run's state with the selector's, the algorithm's and the guard's."""
         cohort = self.cohort
         values: dict[str, Any] = {  # Any: what JSON can hold
             "round": self.round,
@@ -101,6 +108,7 @@ class RunState:
             "number": number,
             "journal_bytes": journal_bytes,
             "selector": {},
+            "guard": None if guard is None else guard.state(),
         }
         arrays: dict[str, NDArray[np.generic]] = {"model": self.model}
         values["kept"], arrays["kept"] = self.kept.state()
@@ -114,12 +122,18 @@ class RunState:
 
     @classmethod
     def from_checkpoint(
-        cls, checkpoint: Checkpoint, selector: Selector, algorithm: Algorithm
+        cls,
+        checkpoint: Checkpoint,
+        selector: Selector,
+        algorithm: Algorithm,
+        guard: Guard | None = None,
     ) -> RunState:
         """Take up what :meth:`to_checkpoint` collected."""
         values, arrays = checkpoint.values, checkpoint.arrays
         selector.restore(values["selector"] | _under("selector.", arrays))
         algorithm.restore(_under("algorithm.", arrays))
+        if guard is not None:
+            guard.restore(values["guard"])
         cohort = values["cohort"]
         return cls(
             model=arrays["model"].astype(np.float32, copy=False),

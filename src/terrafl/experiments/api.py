@@ -16,7 +16,8 @@ from numbers import Integral
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
-from terrafl.algorithms import Algorithm
+from terrafl.algorithms import Aggregation, Algorithm
+from terrafl.attacks import Attack
 from terrafl.data import Partitioner
 from terrafl.engine.training import LocalTraining
 from terrafl.errors import ConfigurationError, require
@@ -25,6 +26,7 @@ from terrafl.experiments.config import RunConfig, read_configuration, resolve
 from terrafl.experiments.result import Result
 from terrafl.experiments.run import OnRound, execute
 from terrafl.experiments.sweep import Cell, OnCell, sweep
+from terrafl.guard import Guard
 from terrafl.models import Model
 from terrafl.runs.temporary import TemporaryFolder
 from terrafl.selection import SELECTORS, Selector
@@ -49,6 +51,9 @@ class Settings(TypedDict, total=False):
     clients: int | None
     model: str | Mapping[str, object] | Model | None
     training: Mapping[str, object] | LocalTraining | None
+    aggregation: str | Mapping[str, object] | Aggregation | None
+    guard: bool | Mapping[str, object] | Guard | None
+    attack: Mapping[str, object] | Attack | None
     clients_per_round: int | None
     rounds: int | None
     eval_every: int | None
@@ -81,8 +86,10 @@ def configure(
 
 
 def _plain(value: object) -> object:
-    if isinstance(value, LocalTraining):
+    if isinstance(value, LocalTraining | Guard | Attack):
         return to_plain(value)
+    if isinstance(value, bool):
+        return value
     if isinstance(value, Integral):  # of Python or of numpy
         return int(value)
     if is_dataclass(value) and not isinstance(value, type):

@@ -8,18 +8,32 @@ from __future__ import annotations
 
 import hashlib
 import json
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
-from terrafl.algorithms import ALGORITHMS, Algorithm
+from terrafl.algorithms import (
+    AGGREGATIONS,
+    ALGORITHMS,
+    Aggregation,
+    Algorithm,
+    require_tolerable,
+)
+from terrafl.attacks import Attack
 from terrafl.data import PARTITIONERS, Partitioner, available
 from terrafl.engine.job import Precision
 from terrafl.engine.training import LocalTraining
 from terrafl.errors import ConfigurationError, require
+from terrafl.experiments.layers import (
+    default_scenario,
+    merged,
+    read_configuration,
+    read_scenario,
+    read_toml,
+    scenario_names,
+)
+from terrafl.experiments.naming import variant_of
+from terrafl.guard import Guard
 from terrafl.models import MODELS, Model
 from terrafl.models.backbones import BACKBONES, Backbone
 from terrafl.selection import SELECTORS, Selector
@@ -35,9 +49,10 @@ _CATALOGUES: Mapping[str, Mapping[str, type]] = {
     "selector": SELECTORS,
     "algorithm": ALGORITHMS,
     "backbone": BACKBONES,
+    "aggregation": AGGREGATIONS,
 }
-_OPTIONAL = frozenset({"backbone"})
-DEFAULT_SCENARIOS = {"digits": "digits", "fmnist": "fmnist-4", "cifar10": "cifar10-1"}
+_TABLES: Mapping[str, type] = {"training": LocalTraining, "guard": Guard, "attack": Attack}
+_OPTIONAL = frozenset({"backbone", "aggregation", "guard", "attack"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +69,12 @@ class RunConfig:
         The parts.
     backbone
         A frozen network whose features the model is trained on instead of images, if any.
+    aggregation
+        A robust rule in front of the algorithm's average, if any.
+    guard
+        What the server does about clients that lie or break, if anything.
+    attack
+        What some of the clients do to the others, if anything.
     rounds
         Rounds, $R$.
     clients_per_round
@@ -82,6 +103,9 @@ class RunConfig:
     algorithm: Algorithm
     training: LocalTraining
     backbone: Backbone | None = None
+    aggregation: Aggregation | None = None
+    guard: Guard | None = None
+    attack: Attack | None = None
     rounds: int
     clients_per_round: int
     seed: int = 0
@@ -98,6 +122,16 @@ class RunConfig:
         require(self.seed >= 0, "seed", self.seed, "an integer of at least 0")
         patient = self.patience is None or self.patience >= 1
         require(patient, "patience", self.patience, "an integer of at least 1, or left out")
+        if self.aggregation is not None:
+            require_tolerable(self.aggregation, *self._smallest_cohort())
+
+    def _smallest_cohort(self) -> tuple[int, str]:
+        """Return the fewest models that are averaged when everybody answers, and why."""
+        eta = getattr(self.selector, "eta", None)
+        keeps = getattr(self.selector, "anchor", False)
+        if eta is None or keeps or eta >= self.clients_per_round:
+            return self.clients_per_round, "clients_per_round"
+        return eta, "the selector's eta"
 
     def to_plain(self) -> Plain:
         """Return the configuration as TOML values, from which :meth:`from_plain` restores it."""
@@ -106,10 +140,11 @@ class RunConfig:
         scalars = {
             f.name: getattr(self, f.name)
             for f in fields(self)
-            if f.name not in _CATALOGUES and f.name != "training"
+            if f.name not in _CATALOGUES and f.name not in _TABLES
         }
         own = {key: value for key, value in scalars.items() if value is not None}
-        return own | parts | {"training": to_plain(self.training)}
+        tables = {key: getattr(self, key) for key in _TABLES}
+        return own | parts | {k: to_plain(part) for k, part in tables.items() if part is not None}
 
     @classmethod
     def from_plain(cls, plain: Plain) -> RunConfig:
@@ -137,39 +172,22 @@ class RunConfig:
 
         A scenario's own settings for the selector are defaults too.
         """
-        below = _scenario(self.scenario or _default_scenario(self.dataset)).get("selectors", {})
-        return _variant(self.selector, below.get(type(self.selector).name, {}))
+        below = read_scenario(self.scenario or default_scenario(self.dataset)).get("selectors", {})
+        return variant_of(self.selector, below.get(type(self.selector).name, {}))
 
     @property
     def run_name(self) -> str:
         """A name for the run's folder: selector, algorithm, what is changed in them, and seed."""
         parts = [type(self.selector).name, self.variant]
-        parts += [type(self.algorithm).name, _variant(self.algorithm, {}), f"s{self.seed}"]
+        parts += [type(self.algorithm).name, variant_of(self.algorithm, {})]
+        if self.aggregation is not None:
+            parts += [type(self.aggregation).name, variant_of(self.aggregation, {})]
+        if self.guard is not None:
+            parts += ["guard", variant_of(self.guard, {})]
+        if self.attack is not None:
+            parts += [self.attack.kind]
+        parts += [f"s{self.seed}"]
         return "-".join(filter(None, parts)).replace("/", "_")
-
-
-def _variant(part: object, defaults: Plain) -> str:
-    """Return the settings of a part that differ from its defaults."""
-    try:
-        usual = to_plain(type(part)()) | defaults
-    except TypeError:  # a class of the user's, some of whose settings have no default
-        usual = {}
-    changed = {key: value for key, value in to_plain(part).items() if usual.get(key) != value}
-    return ",".join(f"{key}={_short(value)}" for key, value in changed.items())
-
-
-def _short(value: object) -> str:
-    text = "-".join(map(str, value)) if isinstance(value, list) else str(value)
-    if len(text) <= 40:
-        return text
-    return hashlib.sha256(text.encode()).hexdigest()[:8]  # must fit the name of a folder
-
-
-def scenario_names() -> list[str]:
-    """Return the scenarios that ship with the package."""
-    folder = files("terrafl.experiments") / "scenarios"
-    names = (item.name.removesuffix(".toml") for item in folder.iterdir())
-    return sorted(name for name in names if not name.startswith("_"))
 
 
 def _check_dataset(name: str) -> None:
@@ -189,42 +207,13 @@ def _lowest(scenario: str, dataset: str) -> Plain:
         )
     if dataset:
         _check_dataset(dataset)
-    layer = _scenario(scenario or _default_scenario(dataset))
+    layer = read_scenario(scenario or default_scenario(dataset))
     if dataset and dataset != layer["dataset"]:
         raise ConfigurationError(
             f"dataset must be {layer['dataset']!r}, which scenario {scenario} is made of; "
             f"got {dataset!r}: name one of the two."
         )
     return layer
-
-
-def _default_scenario(dataset: str) -> str:
-    return DEFAULT_SCENARIOS.get(dataset, dataset or "digits")
-
-
-def _scenario(name: str) -> Plain:
-    """Read a shipped scenario on top of the one it is based on."""
-    text = (files("terrafl.experiments") / "scenarios" / f"{name}.toml").read_text()
-    layer = tomllib.loads(text)
-    base = layer.pop("based_on", None)
-    return _merged(_scenario(base), layer) if base else layer
-
-
-def read_toml(path: Path) -> Plain:
-    """Read a configuration file."""
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ConfigurationError(f"{path} cannot be read: {error.strerror}.") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigurationError(f"{path} must be a TOML file; {error}.") from error
-
-
-def read_configuration(path: Path) -> Plain:
-    """Read a configuration file, such as the ``config.toml`` of a run."""
-    plain = read_toml(path)
-    plain.pop("versions", None)  # what a run was made with is not a setting
-    return plain
 
 
 def resolve(*layers: Mapping[str, Any]) -> RunConfig:  # Any: what TOML can hold
@@ -245,10 +234,10 @@ Known keys: eta, max_iterations, signal, search_range, weighting, anchor.
     """
     given: Plain = {}
     for layer in layers:
-        given = _merged(given, {key: _spelled_out(key, value) for key, value in layer.items()})
+        given = merged(given, {key: _spelled_out(key, value) for key, value in layer.items()})
     lowest = _lowest(_word(given, "scenario"), _word(given, "dataset"))
     defaults = lowest.pop("selectors", {})
-    return _build(_with_selector_defaults(_merged(lowest, given), defaults, given))
+    return _build(_with_selector_defaults(merged(lowest, given), defaults, given))
 
 
 def _word(given: Plain, key: str) -> str:
@@ -259,7 +248,9 @@ def _word(given: Plain, key: str) -> str:
 
 
 def _spelled_out(key: str, value: object) -> object:
-    """Read ``selector = "random"`` as the table it is short for."""
+    """Read ``selector = "random"`` and ``guard = true`` as the tables they are short for."""
+    if key == "guard" and value is True:
+        return {}
     return {"name": value} if key in _CATALOGUES and isinstance(value, str) else value
 
 
@@ -270,21 +261,9 @@ def _with_selector_defaults(plain: Plain, defaults: Plain, given: Plain) -> Plai
     return plain | {"selector": below | given.get("selector", {})}
 
 
-def _merged(low: Mapping[str, Any], high: Mapping[str, Any]) -> Plain:  # Any: TOML values
-    """Lay one layer over another; a part with another name does not inherit its settings."""
-    merged = dict(low)
-    for key, value in high.items():
-        below = merged.get(key)
-        if isinstance(value, Mapping) and isinstance(below, Mapping):
-            renamed = "name" in value and value["name"] != below.get("name")
-            keep = key not in _CATALOGUES or not renamed
-            merged[key] = _merged(below if keep else {}, value)
-        else:
-            merged[key] = value
-    return merged
-
-
 def _build(plain: Plain) -> RunConfig:
+    if plain.get("guard") is False:
+        plain = {key: value for key, value in plain.items() if key != "guard"}
     known = [f.name for f in fields(RunConfig)]
     for key in plain:
         if key not in known:
@@ -297,7 +276,11 @@ def _build(plain: Plain) -> RunConfig:
         for key, catalogue in _CATALOGUES.items()
         if key in plain or key not in _OPTIONAL
     }
-    parts["training"] = build(LocalTraining, _table(plain, "training"), "training")
+    parts |= {
+        key: build(cls, _table(plain, key), key)
+        for key, cls in _TABLES.items()
+        if key in plain or key not in _OPTIONAL
+    }
     scalars = {key: value for key, value in plain.items() if key not in parts}
     return build(RunConfig, scalars | parts, "configuration")
 

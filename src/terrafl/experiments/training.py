@@ -5,9 +5,12 @@ from __future__ import annotations
 from contextlib import ExitStack
 from dataclasses import asdict
 
+import numpy as np
 from safetensors.numpy import save as to_safetensors
 
+from terrafl.attacks import Attackers, draw_attackers
 from terrafl.data import Dataset, FederatedData, Skew, load
+from terrafl.data.flipped import with_flipped_labels
 from terrafl.engine.features import OnImages, with_features
 from terrafl.engine.job import Job, arrays_of
 from terrafl.engine.pool import Pool
@@ -22,6 +25,7 @@ from terrafl.experiments.run import OnRound
 from terrafl.runs import RunFolder, Summary
 from terrafl.runs.atomic import write_atomically
 from terrafl.seeds import stream
+from terrafl.selection import Population
 
 __all__ = ["federate", "job_of", "load_data", "plan_of", "train"]
 
@@ -64,7 +68,8 @@ def train(
         # Processes start first: they load torch while this one loads the data.
         pool = stack.enter_context(Pool(workers)) if workers > 1 else None
         data = federate(config, workers)
-        job, arrays = job_of(parts, data), arrays_of(data)
+        hostile = _hostile(config, data)
+        job, arrays = job_of(parts, data), arrays_of(_poisoned(config, data, hostile))
         crew: Workers
         if pool is not None:
             crew = pool.open(job, arrays, most_clients=config.clients_per_round)
@@ -77,9 +82,14 @@ def train(
         def fresh() -> RunState:
             skew = Skew.of(data.partition, data.dataset.train.y)
             record.note({"event": "federation", "clients": len(data.client_ids), **skew.to_dict()})
+            if config.attack is not None:
+                record.note({"event": "attackers", "kind": config.attack.kind, "clients": hostile})
             return RunState(crew.initial_model)
 
-        state = record.open(selector, algorithm, fresh)
+        attackers = None
+        if config.attack is not None:
+            attackers = Attackers(config.attack, hostile, crew.initial_model)
+        state = record.open(selector, algorithm, fresh, parts.guard)
         Rounds(
             plan=plan_of(config),
             data=data,
@@ -88,6 +98,9 @@ def train(
             workers=crew,
             record=record,
             state=state,
+            guard=parts.guard,
+            aggregation=parts.aggregation,
+            attackers=attackers,
             on_round=tell,
         ).run()
         tensors = {name: part.copy() for name, part in crew.layout.tensors(state.model).items()}
@@ -95,6 +108,21 @@ def train(
     summary = _summary(config, state)
     write_atomically(folder.summary, summary.to_json())
     return summary
+
+
+def _hostile(config: RunConfig, data: FederatedData) -> tuple[str, ...]:
+    """Return who attacks."""
+    if config.attack is None:
+        return ()
+    population = Population(data.client_ids, data.sizes)
+    return draw_attackers(config.attack, population, stream(config.seed, "attackers"))
+
+
+def _poisoned(config: RunConfig, data: FederatedData, hostile: tuple[str, ...]) -> FederatedData:
+    """Return the data as it is trained on."""
+    if config.attack is None or not config.attack.flips_labels:
+        return data
+    return with_flipped_labels(data, np.searchsorted(data.client_ids, hostile).tolist())
 
 
 def job_of(config: RunConfig, data: FederatedData) -> Job:

@@ -1,0 +1,58 @@
+"""Robust aggregation: models in, fewer or other models out, before the algorithm averages them.
+
+A rule stands in front of any algorithm and behind any selector: what it returns is averaged as
+the algorithm always does, so a rule that comes down to one model has decided the average. Sizes
+are what clients say they are; the rules here ignore them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, Protocol, runtime_checkable
+
+from terrafl.algorithms.protocol import LocalModel, Vector
+from terrafl.errors import ConfigurationError
+
+__all__ = ["Aggregation", "require_tolerable"]
+
+
+@runtime_checkable
+class Aggregation(Protocol):
+    r"""A rule that up to $f$ attackers among $n$ models cannot decide alone."""
+
+    name: ClassVar[str]
+
+    @property
+    def attackers(self) -> int:
+        r"""Attackers to be tolerated in one cohort, $f$."""
+        ...
+
+    @property
+    def least_models(self) -> int:
+        """Models that it takes to tolerate so many."""
+        ...
+
+    def condense(self, received: Vector, models: Sequence[LocalModel]) -> Sequence[LocalModel]:
+        """Return the models to be averaged, from at least :attr:`least_models`."""
+        ...
+
+
+def require_tolerable(aggregation: Aggregation, smallest_cohort: int, why: str) -> None:
+    """Refuse a rule that a cohort is too small for.
+
+    Parameters
+    ----------
+    aggregation
+        The rule.
+    smallest_cohort
+        Clients in the smallest cohort that a run aims at.
+    why
+        What makes it so small.
+    """
+    if smallest_cohort < aggregation.least_models:
+        crowd = f"{aggregation.attackers} attacker{'s' * (aggregation.attackers != 1)}"
+        raise ConfigurationError(
+            f"aggregation must have cohorts of at least {aggregation.least_models} clients for "
+            f"{aggregation.name} to tolerate {crowd} in each; got cohorts of {smallest_cohort} "
+            f"({why}): tolerate fewer, or keep cohorts larger."
+        )

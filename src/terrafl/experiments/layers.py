@@ -1,0 +1,74 @@
+"""Layers of plain settings: shipped scenarios, files, and one laid over another."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from terrafl.errors import ConfigurationError
+
+__all__ = [
+    "default_scenario",
+    "merged",
+    "read_configuration",
+    "read_scenario",
+    "read_toml",
+    "scenario_names",
+]
+
+Plain = dict[str, Any]  # Any: what TOML can hold
+
+DEFAULT_SCENARIOS = {"digits": "digits", "fmnist": "fmnist-4", "cifar10": "cifar10-1"}
+
+
+def scenario_names() -> list[str]:
+    """Return the scenarios that ship with the package."""
+    folder = files("terrafl.experiments") / "scenarios"
+    names = (item.name.removesuffix(".toml") for item in folder.iterdir())
+    return sorted(name for name in names if not name.startswith("_"))
+
+
+def default_scenario(dataset: str) -> str:
+    """Return the scenario that lies below the settings for a data set."""
+    return DEFAULT_SCENARIOS.get(dataset, dataset or "digits")
+
+
+def read_scenario(name: str) -> Plain:
+    """Read a shipped scenario on top of the one it is based on."""
+    text = (files("terrafl.experiments") / "scenarios" / f"{name}.toml").read_text()
+    layer = tomllib.loads(text)
+    base = layer.pop("based_on", None)
+    return merged(read_scenario(base), layer) if base else layer
+
+
+def read_toml(path: Path) -> Plain:
+    """Read a configuration file."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigurationError(f"{path} cannot be read: {error.strerror}.") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigurationError(f"{path} must be a TOML file; {error}.") from error
+
+
+def read_configuration(path: Path) -> Plain:
+    """Read a configuration file, such as the ``config.toml`` of a run."""
+    plain = read_toml(path)
+    plain.pop("versions", None)  # what a run was made with is not a setting
+    return plain
+
+
+def merged(low: Mapping[str, Any], high: Mapping[str, Any]) -> Plain:  # Any: TOML values
+    """Lay one layer over another; a part with another name does not inherit its settings."""
+    result = dict(low)
+    for key, value in high.items():
+        below = result.get(key)
+        if isinstance(value, Mapping) and isinstance(below, Mapping):
+            renamed = "name" in value and value["name"] != below.get("name")
+            result[key] = merged({} if renamed else below, value)
+        else:
+            result[key] = value
+    return result

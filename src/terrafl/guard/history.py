@@ -1,0 +1,88 @@
+"""What the guard remembers: recent sizes of updates and data sets, and who was retrained."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Budget", "Recent", "Seen"]
+
+Floats = NDArray[np.float64]
+
+
+class Seen(NamedTuple):
+    """One client in one round."""
+
+    round: int
+    norm: float
+    num_examples: int
+
+
+@dataclass(slots=True)
+class Recent:
+    """Everybody who answered the first request of one of the newest rounds.
+
+    A round's first cohort is drawn before anybody has reported: a client gets into this memory
+    by the draw alone, once a round, however it behaves.
+
+    Parameters
+    ----------
+    rounds
+        How many rounds back it reaches, this one included.
+    """
+
+    rounds: int
+    rows: list[Seen] = field(default_factory=list)
+
+    def add(self, rows: Sequence[Seen]) -> None:
+        """Remember a first cohort and forget what is too old."""
+        self.rows += rows
+        newest = max((row.round for row in self.rows), default=0)
+        self.rows = [row for row in self.rows if row.round > newest - self.rounds]
+
+    def norms(self) -> Floats:
+        """Return the norms of the updates."""
+        return np.array([row.norm for row in self.rows], dtype=np.float64)
+
+    def median_norm(self) -> float:
+        """Return the usual norm of an update; 0 while nobody has sent one."""
+        return float(np.median(self.norms())) if self.rows else 0.0
+
+    def median_size(self) -> float:
+        """Return the usual number of examples; infinite while nobody has told one."""
+        return float(np.median([row.num_examples for row in self.rows])) if self.rows else np.inf
+
+
+@dataclass(slots=True)
+class Budget:
+    """How often each client was retrained in the newest rounds that drew it.
+
+    Parameters
+    ----------
+    draws
+        How many of a client's own draws the window spans. Counting draws and not rounds, the
+        bound on a client's share does not depend on how many clients there are.
+    """
+
+    draws: int
+    used: dict[str, list[int]] = field(default_factory=dict)
+
+    def open_draw(self, client_id: str) -> None:
+        """Begin a draw of a client; one that was long not retrained is forgotten."""
+        window = [*self.used.get(client_id, []), 0][-self.draws :]
+        if any(window):
+            self.used[client_id] = window
+        else:
+            self.used.pop(client_id, None)
+
+    def retrained(self, client_id: str) -> None:
+        """Count one more training in the round under way."""
+        self.used.setdefault(client_id, [0])[-1] += 1
+
+    def spent(self, client_id: str) -> int:
+        """Return the retrainings in the window."""
+        return sum(self.used.get(client_id, ()))

@@ -1,0 +1,168 @@
+"""Robust aggregation against slow, obvious versions of its formulas."""
+
+import itertools
+import statistics
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from terrafl.algorithms import (
+    AGGREGATIONS,
+    FedAvg,
+    FedProx,
+    Krum,
+    LocalModel,
+    Median,
+    MultiKrum,
+    TrimmedMean,
+)
+from terrafl.algorithms.krum import krum_scores
+from terrafl.errors import ConfigurationError
+from terrafl.experiments.config import resolve
+
+RECEIVED = np.zeros(3, dtype=np.float32)
+
+
+def models(rows, weights=None):
+    return [
+        LocalModel(
+            client_id=f"{i:02}",
+            vector=np.asarray(row, dtype=np.float32),
+            weight=weights[i] if weights else 1.0 + i,
+            num_steps=1,
+        )
+        for i, row in enumerate(rows)
+    ]
+
+
+rows = st.integers(5, 11).flatmap(
+    lambda n: st.lists(
+        st.lists(st.floats(-100, 100, width=32), min_size=3, max_size=3), min_size=n, max_size=n
+    )
+)
+slowly = settings(derandomize=True, max_examples=60, deadline=None)
+
+
+@slowly
+@given(rows)
+def test_the_median_is_the_middle_of_every_coordinate(values):
+    (result,) = Median().condense(RECEIVED, models(values))
+
+    columns = zip(*np.float32(values).tolist(), strict=True)
+    assert result.vector.tolist() == pytest.approx([statistics.median(c) for c in columns])
+
+
+@slowly
+@given(rows, st.integers(0, 2))
+def test_the_trimmed_mean_leaves_out_both_ends_of_every_coordinate(values, f):
+    (result,) = TrimmedMean(attackers=f).condense(RECEIVED, models(values))
+
+    inner = [sorted(c)[f : len(c) - f] for c in zip(*np.float32(values).tolist(), strict=True)]
+    assert result.vector.tolist() == pytest.approx([statistics.fmean(c) for c in inner], abs=1e-4)
+
+
+def slow_scores(values, f):
+    """Sum the squared distances to the n - f - 2 nearest others, one pair at a time."""
+    scores = []
+    for k, own in enumerate(values):
+        others = [v for j, v in enumerate(values) if j != k]
+        squared = sorted(sum((a - b) ** 2 for a, b in zip(own, v, strict=True)) for v in others)
+        scores.append(sum(squared[: len(values) - f - 2]))
+    return scores
+
+
+@slowly
+@given(rows, st.integers(0, 1))
+def test_a_score_is_the_distance_to_the_nearest_neighbours(values, f):
+    scores = krum_scores(models(values), f)
+
+    assert scores.tolist() == pytest.approx(slow_scores(np.float32(values).tolist(), f), rel=1e-9)
+
+
+@slowly
+@given(rows, st.integers(0, 1))
+def test_krum_takes_the_model_of_the_least_score(values, f):
+    (result,) = Krum(attackers=f).condense(RECEIVED, models(values))
+
+    scores = krum_scores(models(values), f)
+    assert scores[int(result.client_id)] == scores.min()
+
+
+@slowly
+@given(rows, st.integers(0, 1), st.integers(0, 4))
+def test_multi_krum_averages_the_models_of_the_least_scores_plainly(values, f, keep):
+    kept = MultiKrum(attackers=f, keep=keep).condense(RECEIVED, models(values))
+
+    most = len(values) - f - 2
+    scores = krum_scores(models(values), f)
+    chosen = [int(model.client_id) for model in kept]
+    assert len(chosen) == (min(keep, most) if keep else most)
+    assert chosen == sorted(chosen)
+    assert sorted(scores[chosen]) == sorted(scores)[: len(chosen)]
+    assert {model.weight for model in kept} == {1.0}
+
+
+@pytest.mark.parametrize("algorithm", [FedAvg(), FedProx()], ids=lambda a: a.name)
+@pytest.mark.parametrize("name", AGGREGATIONS)
+@pytest.mark.parametrize("bad", [1e30, -1e30, 7.0])
+def test_one_attacker_in_five_cannot_leave_the_honest_range(name, algorithm, bad):
+    honest = [[1.0, 2, 3], [1.1, 2.1, 3.1], [0.9, 1.9, 2.9], [1.05, 2, 3]]
+    cohort = models([*honest, [bad] * 3], weights=[1, 1, 1, 1, 1e12])
+
+    condensed = AGGREGATIONS[name](attackers=1).condense(RECEIVED, cohort)
+    result = algorithm.aggregate(RECEIVED, condensed)
+
+    low, high = np.min(honest, axis=0) - 1e-6, np.max(honest, axis=0) + 1e-6
+    assert (low <= result).all()
+    assert (result <= high).all()
+
+
+@pytest.mark.parametrize("name", AGGREGATIONS)
+def test_a_rule_of_one_model_survives_the_algorithm_to_the_bit(name):
+    values = np.random.default_rng(3).normal(size=(7, 3))
+
+    condensed = AGGREGATIONS[name]().condense(RECEIVED, models(values))
+
+    if len(condensed) == 1:
+        assert FedAvg().aggregate(RECEIVED, condensed).tobytes() == condensed[0].vector.tobytes()
+    else:
+        mean = np.mean([m.vector.astype(float) for m in condensed], axis=0)
+        assert FedAvg().aggregate(RECEIVED, condensed) == pytest.approx(mean)
+
+
+@pytest.mark.parametrize(
+    ("name", "attackers", "least"),
+    [("median", 2, 5), ("trimmed-mean", 2, 5), ("krum", 1, 5), ("multi-krum", 2, 7)],
+)
+def test_cohorts_too_small_for_the_attackers_are_refused_with_a_sentence(name, attackers, least):
+    def configured(eta, **settings):
+        return resolve(
+            {
+                "selector": {"name": "terraform", "eta": eta, **settings},
+                "aggregation": {"name": name, "attackers": attackers},
+            }
+        )
+
+    message = rf"at least {least} clients for {name} .*got cohorts of {least - 1} .*eta"
+    with pytest.raises(ConfigurationError, match=message):
+        configured(least - 1)
+    assert configured(least).aggregation.least_models == least
+    assert configured(1, anchor=True).aggregation.attackers == attackers  # averages whole rounds
+
+
+def test_selectors_of_one_iteration_are_judged_by_their_whole_cohort():
+    for selector, size in itertools.product(("random", "oort", "hics"), (4, 5)):
+        layer = {"selector": selector, "clients_per_round": size, "aggregation": "krum"}
+        if size == 5:
+            assert resolve(layer).aggregation == Krum()
+        else:
+            with pytest.raises(ConfigurationError, match=r"got cohorts of 4 .clients_per_round."):
+                resolve(layer)
+
+
+def test_without_a_rule_the_configuration_says_nothing_of_it():
+    plain = resolve({"selector": "terraform"}).to_plain()
+
+    assert not {"aggregation", "guard", "attack"} & plain.keys()
