@@ -24,75 +24,103 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 _FEW = 1024  # up to this many positions, looking at all of them is faster
+_CHUNK = 8192  # terms in one piece: they stay in the cache, and memory is not asked for anew
 _PAIRWISE = 160  # additions that a term passes through in numpy's sums
 
 
 def contenders(
-    norms: Floats,
-    sizes: Integers,
-    running: Integers,
-    first: int,
-    end: int,
-    *,
-    weighting: Weighting,
+    norms: Floats, running: Integers, first: int, end: int, *, weighting: Weighting
 ) -> Integers:
     """Return the positions in ``[first, end)`` whose variance may be the least.
 
     Parameters
     ----------
-    norms, sizes
-        The clients in ascending order of norm; not all norms are equal.
+    norms
+        In ascending order; not all are equal.
     running
-        Running sums of the sizes.
+        Running sums of the clients' sizes.
     first, end
         The search range, ``1 <= first < end <= N``.
     weighting
         How clusters weigh, see :func:`terrafl.selection.splitting.split`.
     """
-    terms = _terms(norms, sizes, norms[(first + end) // 2])
-    before = terms[:, :first].sum(axis=1)
-    inner = terms[:, first : end - 1]  # of the clients that turn easy along the range
-    after = terms[:, end - 1 :].sum(axis=1)
-    num_terms = inner.shape[1]
+    terms = _Terms.of(norms, running, norms[(first + end) // 2])
+    num_terms = end - 1 - first  # clients that turn easy along the range
     length = math.isqrt(num_terms) // 4 if num_terms > _FEW else 1
     count = num_terms // length
-    blocks = inner[:, : count * length].reshape(2, count, length)
-    sums = _after(before, blocks.sum(axis=2) if length > 1 else inner)
-    rest = inner[:, count * length :]
-    total = sums[:, -1] + rest.sum(axis=1) + after
-    depth = _PAIRWISE + count + 2 * length
+    stop = first + count * length
+    sums = _after(terms.total(0, first), terms.by_block(first, stop, length))
+    rest = _after(sums[:, -1], terms.between(stop, end - 1))
+    total = rest[:, -1] + terms.total(end - 1, len(norms))
+    depth = _PAIRWISE + count + 2 * length + len(norms) // _CHUNK
     search = _Search.over(running, total, first, end, depth=depth, weighting=weighting)
     positions = np.arange(first, end, length)
     if length == 1:
         return search.least(positions, sums)
     promising = search.promising(positions, sums)
-    inside = np.cumsum(blocks[:, promising], axis=2) + sums[:, promising, None]
-    steps = np.arange(1, length + 1)
+    inside = np.cumsum(terms.of_blocks(first, length, promising), axis=2)
+    inside += sums[:, promising, None]
+    within = positions[promising, None] + np.arange(1, length + 1)
     return search.least(
-        np.concatenate(
-            [
-                positions[:1],
-                (positions[promising, None] + steps).ravel(),
-                np.arange(positions[-1] + 1, end),
-            ]
-        ),
-        np.concatenate(
-            [sums[:, :1], inside.reshape(2, -1), _after(sums[:, -1], rest)[:, 1:]], axis=1
-        ),
+        np.concatenate([positions[:1], within.ravel(), np.arange(stop + 1, end)]),
+        np.concatenate([sums[:, :1], inside.reshape(2, -1), rest[:, 1:]], axis=1),
     )
 
 
-def _terms(norms: Floats, sizes: Integers, origin: float) -> Floats:
-    """Return n d and n d^2, as two rows, with d the scaled distance of a norm from the origin."""
-    # The scale is a power of two, which is exact; with it no square overflows.
-    scale = math.ldexp(1.0, min(-math.frexp(norms[-1])[1], 1023))
-    terms = np.empty((2, len(norms)))
-    distances = norms - origin
-    distances *= scale
-    terms[0] = sizes
-    terms[0] *= distances
-    np.multiply(terms[0], distances, out=terms[1])
-    return terms
+@dataclass(frozen=True, slots=True, eq=False)
+class _Terms:
+    """The terms n d and n d^2, as two rows, with d the scaled distance from an origin."""
+
+    norms: Floats
+    running: Integers
+    origin: float
+    scale: float
+
+    @classmethod
+    def of(cls, norms: Floats, running: Integers, origin: float) -> _Terms:
+        """Choose the scale: a power of two, which is exact, so that no square overflows."""
+        scale = math.ldexp(1.0, min(-math.frexp(norms[-1])[1], 1023))
+        return cls(norms, running, origin, scale)
+
+    def between(self, start: int, stop: int) -> Floats:
+        """Return the terms of some clients."""
+        sizes = np.empty(stop - start)
+        if start < stop:
+            sizes[1:] = self.running[start + 1 : stop] - self.running[start : stop - 1]
+            sizes[0] = self.running[start] - (self.running[start - 1] if start else 0)
+        return self._terms(self.norms[start:stop], sizes)
+
+    def of_blocks(self, first: int, length: int, blocks: Integers) -> Floats:
+        """Return the terms of blocks of a length, counted from the first client."""
+        rows = first + length * blocks[:, None] + np.arange(length)
+        return self._terms(self.norms[rows], self.running[rows] - self.running[rows - 1])
+
+    def _terms(self, norms: Floats, sizes: NDArray[np.float64] | Integers) -> Floats:
+        terms = np.empty((2, *norms.shape))
+        distances = norms - self.origin
+        distances *= self.scale
+        np.multiply(sizes, distances, out=terms[0])
+        np.multiply(terms[0], distances, out=terms[1])
+        return terms
+
+    def total(self, start: int, stop: int) -> Floats:
+        """Return the sums of the terms of some clients."""
+        total = np.zeros(2)
+        for begin in range(start, stop, _CHUNK):
+            total += self.between(begin, min(begin + _CHUNK, stop)).sum(axis=1)
+        return total
+
+    def by_block(self, start: int, stop: int, length: int) -> Floats:
+        """Return the sums of the terms of every block of a length."""
+        if length == 1:
+            return self.between(start, stop)
+        sums = np.empty((2, (stop - start) // length))
+        per_chunk = max(1, _CHUNK // length)
+        for block in range(0, sums.shape[1], per_chunk):
+            begin = start + block * length
+            terms = self.between(begin, min(begin + per_chunk * length, stop))
+            sums[:, block : block + per_chunk] = terms.reshape(2, -1, length).sum(axis=2)
+        return sums
 
 
 def _after(before: Floats, terms: Floats) -> Floats:

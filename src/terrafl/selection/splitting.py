@@ -119,23 +119,21 @@ def split(
         return _split_few(few_norms, few_sizes, search_range, weighting)
     norms, sizes = np.asarray(norms, dtype=np.float64), np.asarray(sizes, dtype=np.int64)
     order, ordered_norms = _sorted(norms)
-    ordered_sizes = sizes.take(order)
     if int(sizes.max()) * len(sizes) >= 2**62:
         raise ConfigurationError(
             f"{len(sizes)} clients must have fewer than {2**62 // len(sizes)} examples each; "
             f"got one with {int(sizes.max())}: leave it out, or cap its size."
         )
-    running = np.cumsum(ordered_sizes)
+    running = sizes.take(order)
+    np.cumsum(running, out=running)
     first, end = range_ends(running, *search_range)
     if first >= end:
         return Split(order, first, end, min(first, len(norms) - 1), True)
     if ordered_norms[0] == ordered_norms[-1]:  # every variance is zero
         return Split(order, first, end, first, False)
-    candidates = contenders(
-        ordered_norms, ordered_sizes, running, first, end, weighting=weighting
-    ).tolist()
+    candidates = contenders(ordered_norms, running, first, end, weighting=weighting).tolist()
     if len(candidates) > 1:
-        exact = moments(ordered_norms, ordered_sizes, candidates)
+        exact = moments(ordered_norms, sizes[order], candidates)
         candidates = [least_variance(candidates, exact, len(norms), weighting)]
     return Split(order, first, end, candidates[0], False)
 
