@@ -38,8 +38,8 @@ Terraform trains more clients in a round, every table also counts by client upda
 read at its last evaluation within the smallest total that any of them used.
 
 FEMNIST and the ImageNet weights of ResNet-18 could not be had: UNIPEN62, which is handwriting too
-but not FEMNIST, and EfficientNet-Lite0 have columns of their own. *Terraform, anchored* is ours, not
-the paper's: every client's newest model of the round stays in the average.
+but not FEMNIST, and EfficientNet-Lite0 have columns of their own. *Terraform, anchored* is ours,
+not the paper's: every client's newest model of the round stays in the average.
 """
 
 
