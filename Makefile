@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: demo test lint types imports pytest dist format clean
+.PHONY: demo test lint types imports pytest torture dist format clean
 
 demo: $(READY)
 	$(BIN)/terrafl demo
@@ -22,6 +22,12 @@ imports: $(READY)
 
 pytest: $(READY)
 	$(BIN)/pytest -n auto
+
+# 200 kills of real runs; KILLS=10 SEED=1 for fewer or others.
+KILLS ?= 200
+SEED ?= 0
+torture: $(READY)
+	$(BIN)/python tests/torture/torture.py --kills $(KILLS) --seed $(SEED)
 
 dist: $(READY)
 	rm -rf dist

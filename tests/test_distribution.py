@@ -1,5 +1,6 @@
 """What users get: built from the source, installed into an empty environment, run elsewhere."""
 
+import ast
 import os
 import re
 import shutil
@@ -71,6 +72,71 @@ def test_the_source_distribution_can_be_tested(dist):
     assert "tests/test_distribution.py" in names
     assert "src/terrafl/py.typed" in names
     assert {name.split("/")[0] for name in names if "/" in name} == {"src", "tests"}
+
+
+@pytest.fixture(scope="module")
+def modules(wheel):
+    """Return the parsed modules of the wheel, by name."""
+    with zipfile.ZipFile(wheel) as archive:
+        names = [name for name in archive.namelist() if name.endswith(".py")]
+        return {name: ast.parse(archive.read(name)) for name in names}
+
+
+def imports(tree):
+    """Yield what a module imports, as module and names, wherever it does."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, []) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module or "", [alias.name for alias in node.names]
+
+
+def calls(tree):
+    """Yield what a module calls, and with which keywords."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            given = {keyword.arg: ast.unparse(keyword.value) for keyword in node.keywords}
+            yield ast.unparse(node.func), given
+
+
+# Each of these runs code that a file or a message brings along.
+UNPICKLERS = {"pickle", "_pickle", "cloudpickle", "dill", "joblib", "shelve", "marshal", "yaml"}
+UNPICKLERS |= {"multiprocessing", "concurrent", "torch.multiprocessing", "torch.hub", "torch.jit"}
+HARMLESS = ["UnpicklingError"]  # to say what is wrong with somebody else's file
+
+
+def test_nothing_in_the_wheel_is_pickled(modules):
+    assert len(modules) > 100
+    for module, tree in modules.items():
+        for imported, names in imports(tree):
+            parts = imported.split(".")
+            found = {imported, parts[0], ".".join(parts[:2])} & UNPICKLERS
+            assert not found or names == HARMLESS, module
+
+
+def test_nothing_in_the_wheel_loads_more_than_arrays(modules):
+    for module, tree in modules.items():
+        for called, given in calls(tree):
+            assert given.get("allow_pickle", "False") == "False", module
+            assert called not in ("torch.save", "eval", "exec", "compile", "__import__"), module
+            if called.startswith("torch.") and called.endswith("load"):  # published weights
+                assert (called, given.get("weights_only")) == ("torch.load", "True"), module
+
+
+# What fetches; the one module that may use it goes to https alone, see its tests.
+FETCHERS = {"urllib.request", "http.client", "requests", "httpx", "ftplib"}
+CONNECTED = {"terrafl/data/download.py"}
+
+
+def test_one_module_of_the_wheel_fetches_files(modules):
+    connected = {
+        module
+        for module, tree in modules.items()
+        for imported, _ in imports(tree)
+        if imported in FETCHERS
+    }
+
+    assert connected == CONNECTED
 
 
 @pytest.fixture

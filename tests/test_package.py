@@ -111,28 +111,6 @@ def test_a_function_fits_a_screen(path):
             assert lines <= 60, f"{node.name} has {lines} lines"
 
 
-# Each of these runs code that a file brings along.
-UNPICKLERS = {"pickle", "cloudpickle", "dill", "joblib", "shelve", "marshal"}
-HARMLESS = ["UnpicklingError"]  # to say what is wrong with somebody else's file
-
-
-@every_module
-def test_nothing_is_pickled(path):
-    for node in ast.walk(ast.parse(path.read_text())):
-        names = []
-        if isinstance(node, ast.Import):
-            names = [alias.name.split(".")[0] for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and [a.name for a in node.names] != HARMLESS:
-            names = [(node.module or "").split(".")[0]]
-        assert not UNPICKLERS & set(names)
-        if isinstance(node, ast.Call):
-            given = {keyword.arg: ast.unparse(keyword.value) for keyword in node.keywords}
-            assert given.get("allow_pickle", "False") == "False"
-            assert ast.unparse(node.func) != "torch.save"
-            if ast.unparse(node.func) == "torch.load":  # published weights: arrays only
-                assert given.get("weights_only") == "True"
-
-
 OWNERS_OF_TORCH_S_GENERATOR = {"seeds.py"}
 
 

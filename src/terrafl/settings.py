@@ -87,7 +87,7 @@ def _imported(path: str, where: str) -> type[Any]:  # Any: the user's own class
     module, _, attribute = path.partition(":")
     try:
         found = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError, ValueError, TypeError) as error:
+    except Exception as error:  # a module of the user's may raise anything
         raise ConfigurationError(
             f"{where}.name must be a known name or an importable module:Class; "
             f"got {path!r}, and {error}."

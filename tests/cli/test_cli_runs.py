@@ -229,7 +229,10 @@ def test_a_full_disk_is_one_sentence(terrafl, tiny):
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
     assert said.code == 1
-    assert said.err == "error: a file cannot be used: File too large.\n"
+    assert said.err.endswith(
+        "error: here cannot be written: File too large. What was done is kept: mend that, then "
+        "try again.\n"
+    )
 
 
 def test_debug_shows_where_a_mistake_was_found(monkeypatch, tmp_path):

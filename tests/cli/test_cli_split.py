@@ -374,3 +374,33 @@ def test_whatever_a_line_holds_it_is_judged_or_refused(lines):
         assert answer.keys() in (ANSWER.keys(), {"error"})
         assert "error" not in answer or isinstance(answer["error"], str)
     assert code == (2 if any("error" in answer for answer in answers) else 0)
+
+
+cell = st.one_of(
+    st.text(max_size=4),
+    st.integers().map(str),
+    st.floats().map(str),
+    st.sampled_from(["1e400", "0x10", "1_000", "9" * 5000, '"', '""', "\0", " 1 ", "\u0661"]),
+)
+rows = st.lists(st.lists(cell, max_size=4).map(",".join), max_size=4).map("\n".join)
+
+
+@given(
+    content=st.binary(max_size=60)
+    | rows.map(lambda text: CSV + text.encode("utf-8", "surrogatepass"))
+    | st.tuples(st.integers(0, len(CSV)), st.binary(max_size=4)).map(
+        lambda change: CSV[: change[0]] + change[1] + CSV[change[0] + 1 :]
+    ),
+    flags=st.sampled_from([[], ["--json"], ["--weighting=mass"], ["--range=0,1"]]),
+)
+@settings(derandomize=True, deadline=None, max_examples=150)
+def test_whatever_a_table_holds_it_is_judged_or_one_sentence(content, flags):
+    code, out, err = ask(content, *flags)
+
+    assert code in (0, 2)
+    if code == 2:
+        assert out == ""
+        assert err.startswith("error: ")
+        assert "Traceback" not in err
+    else:
+        assert err == ""

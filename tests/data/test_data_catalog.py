@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -7,6 +8,7 @@ import numpy as np
 import pytest
 
 from terrafl.data import available, check, describe, fetch, load
+from terrafl.data.catalog import CATALOG
 from terrafl.errors import ConfigurationError, DataError
 
 IMAGES = "train-images-idx3-ubyte.gz"
@@ -124,3 +126,13 @@ def test_importing_and_loading_digits_imports_no_heavy_library():
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
 
     assert (done.stdout, done.stderr) == ("[]\n", "")
+
+
+@pytest.mark.parametrize("entry", [e for e in CATALOG.values() if e.base_url], ids=lambda e: e.name)
+def test_what_is_fetched_comes_over_https_and_has_a_checksum(entry):
+    fetched = [entry.archive] if entry.archive else entry.files
+
+    assert entry.base_url.startswith("https://")
+    assert fetched
+    for file in (*fetched, *entry.files):
+        assert re.fullmatch("[0-9a-f]{64}", file.sha256)

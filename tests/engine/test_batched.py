@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from torch import nn
 
 from terrafl.engine import trainer as trainers
+from terrafl.engine.batched import is_batchable
 from terrafl.engine.job import TrainTask, arrays_of
 from terrafl.engine.trainer import Trainer
 from terrafl.experiments.config import resolve
@@ -87,3 +89,30 @@ def test_what_batching_does_not_serve_is_trained_one_by_one(changes):
     trainer = Trainer(job_of(config, data), arrays_of(data))
 
     assert trainer.group_size == 1
+
+
+class OwnForward(nn.Sequential):
+    """Looks like a perceptron, and computes something else."""
+
+    def forward(self, x):
+        return -super().forward(x)
+
+
+class OwnLinear(nn.Linear):
+    """A layer that may compute anything."""
+
+
+@pytest.mark.parametrize(
+    ("module", "batchable"),
+    [
+        (nn.Sequential(nn.Flatten(), nn.Linear(4, 2)), True),
+        (OwnForward(nn.Flatten(), nn.Linear(4, 2)), False),
+        (nn.Sequential(nn.Flatten(), OwnLinear(4, 2)), False),
+        (nn.Sequential(), False),
+    ],
+    ids=["perceptron", "own forward", "own layer", "empty"],
+)
+def test_only_exact_perceptrons_are_trained_together(module, batchable):
+    config = resolve({"partition": {"clients": 12}, "clients_per_round": 4})
+
+    assert is_batchable(job_of(config, federate(config)), module) is batchable

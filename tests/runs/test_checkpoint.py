@@ -1,5 +1,8 @@
 """Checkpoints: whole or passed over."""
 
+import errno
+import hashlib
+import json
 import logging
 
 import numpy as np
@@ -8,9 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from terrafl.runs.checkpoint import Checkpoint, load_newest, save
+from terrafl.runs import atomic
+from terrafl.runs.checkpoint import Checkpoint, discard, load, save
 
 FILES = ["manifest.json", "arrays.safetensors"]
+
+
+def load_newest(folder):
+    return next((checkpoint for _, checkpoint in load(folder)), None)
 
 
 def a_checkpoint(number):
@@ -167,3 +175,89 @@ def test_arrays_of_another_checkpoint_are_not_believed(folder, warnings):
 
     assert same(load_newest(folder), a_checkpoint(1))
     assert len(warnings()) == 1
+
+
+def test_all_can_be_discarded_and_what_is_no_checkpoint_stays(folder):
+    (folder / ".000000003.tmp").mkdir()
+    (folder / "notes").mkdir()
+    (folder / "12").mkdir()
+
+    discard(folder)
+
+    assert sorted(path.name for path in folder.iterdir()) == ["12", "notes"]
+
+
+def test_a_folder_of_checkpoints_goes_with_the_last_of_them(folder):
+    discard(folder)
+
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_full_disk_leaves_the_checkpoints_as_they_were(folder, name, monkeypatch):
+    write = atomic.write_synced
+
+    def write_half(path, data):
+        write(path, data[: len(data) // 2] if path.name == name else data)
+        if path.name == name:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("terrafl.runs.checkpoint.write_synced", write_half)
+
+    with pytest.raises(OSError, match="No space left"):
+        save(folder, 3, a_checkpoint(3))
+
+    assert sorted(path.name for path in folder.iterdir()) == ["000000001", "000000002"]
+    assert same(load_newest(folder), a_checkpoint(2))
+
+
+@given(
+    st.sampled_from(FILES),
+    st.one_of(
+        st.binary(max_size=60),
+        st.just(b"[" * 100_000),
+        st.just(b'{"manifest":' * 20_000),
+        st.just(b'{"manifest": "{}", "sha256": 3}'),
+        st.just((1 << 40).to_bytes(8, "little") + b"{}"),
+    ),
+)
+@settings(derandomize=True, deadline=None, max_examples=60)
+def test_whatever_a_file_holds_it_is_passed_over(tmp_path_factory, name, content):
+    folder = tmp_path_factory.mktemp("run") / "checkpoints"
+    for number in (1, 2):
+        save(folder, number, a_checkpoint(number))
+    (folder / "000000002" / name).write_bytes(content)
+
+    assert same(load_newest(folder), a_checkpoint(1))
+
+
+def sealed(manifest, arrays=b""):
+    """Write a manifest with the right checksums, as whoever forges one would."""
+    text = json.dumps(manifest | {"sha256": hashlib.sha256(arrays).hexdigest()})
+    return json.dumps({"manifest": text, "sha256": hashlib.sha256(text.encode()).hexdigest()})
+
+
+def safetensors_header(shape, end):
+    header = {"model": {"dtype": "F32", "shape": shape, "data_offsets": [0, end]}}
+    text = json.dumps(header).encode()
+    return len(text).to_bytes(8, "little") + text
+
+
+@given(
+    arrays=st.binary(max_size=40)
+    | st.builds(
+        safetensors_header,
+        st.lists(st.integers(0, 2**62), max_size=3),
+        st.integers(0, 2**62),
+    ),
+    values=st.none() | st.integers() | st.lists(st.integers(), max_size=2),
+)
+@settings(derandomize=True, deadline=None, max_examples=80)
+def test_a_forged_checkpoint_is_passed_over_and_allocates_nothing(tmp_path_factory, arrays, values):
+    folder = tmp_path_factory.mktemp("run") / "checkpoints"
+    save(folder, 1, a_checkpoint(1))
+    (folder / "000000002").mkdir()
+    (folder / "000000002" / "arrays.safetensors").write_bytes(arrays)
+    (folder / "000000002" / "manifest.json").write_text(sealed({"values": values}, arrays))
+
+    assert same(load_newest(folder), a_checkpoint(1))

@@ -1,9 +1,15 @@
 """The journal: what was written stands, what was torn does not."""
 
+import hashlib
+import resource
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from terrafl.errors import RunFolderError
 from terrafl.runs import Journal, read_events
+from terrafl.runs.journal import starts_with, whole_lines
 
 FIRST, SECOND, THIRD = {"event": "cohort", "round": 0}, {"event": "split", "tau": 2}, {"é": [1.5]}
 
@@ -101,7 +107,9 @@ def test_a_last_line_without_an_end_is_left_out(path, torn):
 
 
 @pytest.mark.parametrize(
-    "damage", [b"{]\n", b"[1]\n", b"\n", b"\xff\xfe\n", b"{}{}\n", b"null\n"], ids=repr
+    "damage",
+    [b"{]\n", b"[1]\n", b"\n", b"\xff\xfe\n", b"{}{}\n", b"null\n", b'{"a":' * 50_000 + b"\n"],
+    ids=lambda damage: repr(damage[:9]),
 )
 def test_a_damaged_line_is_named(path, damage):
     write(path, FIRST)
@@ -117,3 +125,76 @@ def test_a_damaged_line_is_named(path, damage):
 def test_a_journal_that_is_missing_is_named(path):
     with pytest.raises(RunFolderError, match=r"journal\.jsonl cannot be read: No such file"):
         list(read_events(path))
+
+
+def test_the_digest_is_that_of_the_file_however_often_it_was_opened(path):
+    covered = write(path, FIRST, SECOND)
+    journal = Journal(path, keep=covered)
+
+    journal.append(THIRD)
+
+    assert journal.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
+    journal.close()
+
+
+def test_a_beginning_is_known_by_its_length_and_digest(path):
+    covered = write(path, FIRST, SECOND)
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    assert starts_with(path, covered, digest)
+    assert starts_with(path, 0, hashlib.sha256().hexdigest())
+
+    with path.open("ab") as file:
+        file.write(b"more")
+    assert starts_with(path, covered, digest)
+
+    path.write_bytes(path.read_bytes().replace(b"cohort", b"cohorT"))
+    assert not starts_with(path, covered, digest)
+    path.write_bytes(path.read_bytes()[: covered - 1])
+    assert not starts_with(path, covered, digest)
+    path.unlink()
+    assert not starts_with(path, covered, digest)
+
+
+@given(st.binary(max_size=20), st.integers(1, 4))
+@settings(derandomize=True, deadline=None)
+def test_whole_lines_end_where_the_last_line_ends(tmp_path_factory, content, chunk):
+    path = tmp_path_factory.mktemp("lines") / "log"
+    path.write_bytes(content)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("terrafl.runs.journal._CHUNK", chunk)
+        length = whole_lines(path)
+
+    assert length == content.rfind(b"\n") + 1
+
+
+def test_a_full_disk_tears_one_line_at_most_and_closing_is_no_second_failure(path):
+    covered = write(path, FIRST)
+    journal = Journal(path, keep=covered)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (covered + 7, hard))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            journal.append(SECOND)
+        journal.close()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+    assert path.stat().st_size == covered + 7
+    assert list(read_events(path)) == [FIRST]
+    write(path, SECOND, keep=covered)
+    assert list(read_events(path)) == [FIRST, SECOND]
+
+
+@given(st.lists(st.binary(max_size=12), max_size=6).map(b"\n".join))
+@settings(derandomize=True, deadline=None, max_examples=200)
+def test_whatever_a_journal_holds_it_is_read_or_refused(tmp_path_factory, content):
+    path = tmp_path_factory.mktemp("run") / "journal.jsonl"
+    path.write_bytes(content)
+
+    try:
+        events = list(read_events(path))
+    except RunFolderError:
+        return
+    assert len(events) == content.count(b"\n")
+    assert all(isinstance(event, dict) for event in events)

@@ -1,11 +1,13 @@
 """The folder of a run: what is in it, and who holds it."""
 
+import errno
+import os
 import subprocess
 import sys
 
 import pytest
 
-from terrafl.errors import RunFolderError
+from terrafl.errors import RunFolderError, StorageError
 from terrafl.runs import RunFolder
 
 HOLDER = """
@@ -91,3 +93,48 @@ def test_the_summary_of_an_unfinished_run_is_refused_with_the_next_step(tmp_path
 
     with pytest.raises(RunFolderError, match=f"holds no finished run; finish it: {hint}"):
         folder.read_summary()
+
+
+def test_a_lock_deleted_by_its_last_holder_is_not_believed(tmp_path, monkeypatch):
+    # Between our opening of the lock file and our locking of it, its holder discards the run.
+    locked, deleted = os.open, []
+
+    def open_and_lose(path, *flags):
+        descriptor = locked(path, *flags)
+        if not deleted:
+            deleted.append(path)
+            os.unlink(path)
+        return descriptor
+
+    monkeypatch.setattr("terrafl.runs.folder.os.open", open_and_lose)
+
+    with RunFolder(tmp_path / "run") as folder:
+        monkeypatch.undo()
+        assert deleted
+        with pytest.raises(RunFolderError, match="in use"), RunFolder(folder.path):
+            pass
+
+
+def test_what_a_killed_start_left_is_cleared_and_nothing_else(tmp_path):
+    folder = RunFolder(tmp_path)
+    ours = ["journal.jsonl", "timings.jsonl", ".config.toml.tmp", ".summary.json.tmp"]
+    for name in (*ours, "mine.txt", ".mine.tmp"):
+        (tmp_path / name).write_text("something")
+    (tmp_path / "checkpoints" / "000000004").mkdir(parents=True)
+
+    folder.clear()
+
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".mine.tmp", "mine.txt"]
+
+
+@pytest.mark.parametrize(("started", "hint"), [(False, "try again"), (True, "terrafl resume")])
+def test_a_file_that_cannot_be_written_says_what_is_kept_and_what_to_do(tmp_path, started, hint):
+    folder = RunFolder(tmp_path)
+    if started:
+        folder.config.touch()
+
+    with (
+        pytest.raises(StorageError, match=rf"No space left.*is kept: mend that, then.*{hint}"),
+        folder.writing(),
+    ):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

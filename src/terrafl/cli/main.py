@@ -14,7 +14,7 @@ import typer
 
 from terrafl._version import __version__
 from terrafl.cli import bench, compare, data, demo, report, reproduce, run, split
-from terrafl.errors import TerraflError
+from terrafl.errors import TerraflError, describe
 
 __all__ = ["main"]
 
@@ -75,6 +75,8 @@ def _run(arguments: list[str], debug: bool) -> int:
         return _fail(f"{error.filename or 'a file'} cannot be used: {error.strerror}.", 1, debug)
     except SystemExit:  # typer's answer when the reader of our output has seen enough
         return 0
+    except Exception as error:  # a fault of ours, or of a class that the user wrote
+        return _fail(f"{describe(error)}. To see the whole way there, add --debug.", 1, debug)
     if code == _INTERRUPTED:
         typer.echo(
             "stopped; what was done is kept: a run goes on with terrafl resume, "

@@ -82,12 +82,23 @@ def run(
 def resume(
     folder: Annotated[Path, typer.Argument(help="The folder of an interrupted run.")],
     workers: o.Workers = None,
+    allow_drift: Annotated[
+        bool,
+        typer.Option(
+            "--allow-drift", help="Go on under other settings or versions; noted in the journal."
+        ),
+    ] = False,
     quiet: o.Quiet = False,
     json: o.Json = False,
 ) -> None:
     """Finish an interrupted run; the result is the same as if nothing had happened."""
     with run_progress(folder.name, quiet=quiet) as on_round:
-        result = runs.resume(folder, workers=workers or default_workers(), on_round=on_round)
+        result = runs.resume(
+            folder,
+            workers=workers or default_workers(),
+            on_round=on_round,
+            allow_drift=allow_drift,
+        )
     _show(result, json)
 
 

@@ -41,15 +41,17 @@ def is_batchable(job: Job, module: nn.Module) -> bool:
     """Return whether this path serves the job, and wins.
 
     It serves perceptrons under SGD; beyond a million parameters or mini-batches of 64 the
-    arithmetic dominates and nothing is gained.
+    arithmetic dominates and nothing is gained. A class derived from one of torch's may compute
+    something else: exactly torch's own are served.
     """
     layers = list(module.children())
-    linear = layers[1::2]
+    kinds = [type(layer) for layer in layers]
     return (
-        isinstance(module, nn.Sequential)
-        and isinstance(layers[0], nn.Flatten)
-        and all(isinstance(layer, nn.Linear) and layer.bias is not None for layer in linear)
-        and all(isinstance(layer, nn.ReLU) for layer in layers[2::2])
+        type(module) is nn.Sequential
+        and kinds[:1] == [nn.Flatten]
+        and all(kind is nn.Linear for kind in kinds[1::2])
+        and all(layer.bias is not None for layer in layers[1::2])
+        and all(kind is nn.ReLU for kind in kinds[2::2])
         and len(layers) % 2 == 0
         and job.precision == "fp32"
         and job.device == "cpu"

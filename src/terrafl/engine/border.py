@@ -68,6 +68,9 @@ class Border:
         vectors: dict[str, NDArray[np.float32]] = {}
         reports, damaged = [], []
         for task, result, size in zip(tasks, trained, sizes, strict=True):
+            if result.failure:
+                damaged.append(Refusal(task.client_id, result.failure))
+                continue
             vector = self._model(received, task, result)
             if _is_finite(vector):
                 vectors[task.client_id] = vector

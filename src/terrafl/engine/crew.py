@@ -11,11 +11,14 @@ from typing import Self
 from terrafl.engine.process import ChildDied, JsonProcess, Message
 from terrafl.errors import TerraflError
 
-__all__ = ["Crew"]
+__all__ = ["MOST_DEATHS", "Crew"]
 
 _log = logging.getLogger(__name__)
 
 MOST_DEATHS = 3
+
+GiveUp = Callable[[int, ChildDied], Message]
+"""Answer a question, known by its index, that nobody survived."""
 
 
 class Crew:
@@ -55,11 +58,20 @@ class Crew:
         """Tell everyone, and whoever replaces one of them later; return one of the answers."""
         self._preparation.append(message)
         for process in self._processes:
-            process.send(message)
-        return [process.answer() for process in self._processes][-1]
+            process.tell(message)
+        return [self._prepared(place) for place in range(len(self))][-1]
+
+    def _prepared(self, place: int) -> Message:
+        try:
+            return self._processes[place].answer()
+        except ChildDied as error:
+            return self._replace(place, error)
 
     def ask(
-        self, questions: Sequence[Message], on_answer: Callable[[int], None] = lambda index: None
+        self,
+        questions: Sequence[Message],
+        on_answer: Callable[[int], None] = lambda index: None,
+        give_up: GiveUp | None = None,
     ) -> list[Message]:
         """Put questions to whoever is free, in order; return the answers in that order.
 
@@ -70,6 +82,8 @@ class Crew:
             another.
         on_answer
             Called with the index of each question as it is answered.
+        give_up
+            Answers a question that three processes died of; left out, an error ends it all.
         """
         answers: dict[int, Message] = {}
         waiting = deque(range(len(questions)))
@@ -80,7 +94,7 @@ class Crew:
             def give(place: int) -> None:
                 if waiting:
                     busy[place] = waiting.popleft()
-                    self._send(place, questions[busy[place]])
+                    self._processes[place].tell(questions[busy[place]])
                     ready.register(self._processes[place], selectors.EVENT_READ, place)
 
             for place in range(len(self._processes)):
@@ -95,30 +109,30 @@ class Crew:
                         on_answer(question)
                     except ChildDied as error:
                         deaths[question] += 1
-                        self._replace(place, error, deaths[question])
-                        waiting.appendleft(question)
+                        if deaths[question] < MOST_DEATHS:
+                            waiting.appendleft(question)
+                        else:
+                            answers[question] = (give_up or _stop)(question, error)
+                        self._replace(place, error)
                     give(place)
         return [answers[i] for i in range(len(questions))]
 
-    def _send(self, place: int, message: Message) -> None:
-        try:
-            self._processes[place].send(message)
-        except ChildDied as error:  # died while idle; nothing was lost
-            self._replace(place, error, 1)
-            self._processes[place].send(message)
-
-    def _replace(self, place: int, error: ChildDied, deaths: int) -> None:
-        if deaths >= MOST_DEATHS:
-            raise TerraflError(
-                f"a worker died {deaths} times at the same work ({error}): the machine may be out "
-                "of memory. What was done is kept; go on with terrafl resume, or fewer --workers."
-            ) from error
+    def _replace(self, place: int, error: ChildDied) -> Message:
+        """Put another in the place of a dead process; return what it said when prepared."""
         _log.warning("worker %d: %s; it is replaced and its work done again", place, error)
-        self._processes[place].close()
-        self._processes[place] = self._start()
-        for message in self._preparation:
-            self._processes[place].send(message)
-            self._processes[place].answer()
+        answer: Message = {}
+        for attempt in range(1, MOST_DEATHS + 1):
+            self._processes[place].close()
+            self._processes[place] = self._start()
+            try:
+                for message in self._preparation:
+                    self._processes[place].tell(message)
+                    answer = self._processes[place].answer()
+                break
+            except ChildDied as again:
+                if attempt == MOST_DEATHS:
+                    return _stop(place, again)
+        return answer
 
     def __enter__(self) -> Self:
         return self
@@ -126,3 +140,10 @@ class Crew:
     def __exit__(self, *exception: object) -> None:
         for process in self._processes:
             process.close()
+
+
+def _stop(index: int, error: ChildDied) -> Message:
+    raise TerraflError(
+        f"a worker died {MOST_DEATHS} times at the same work ({error}): the machine may be out of "
+        "memory. What was done is kept; go on with terrafl resume, or fewer --workers."
+    ) from error

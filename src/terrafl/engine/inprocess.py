@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from terrafl.engine.failures import train_or_fail
 from terrafl.engine.groups import grouped
 from terrafl.engine.job import Arrays, Job, Trained, TrainTask, client_sizes
 from terrafl.engine.trainer import Trainer
@@ -54,7 +55,9 @@ class InProcess:
         """Train clients group by group."""
         results: dict[int, Trained] = {}
         for group in grouped(client_sizes(self._arrays, tasks), self._trainer.group_size):
-            trained = self._trainer.train(received, [tasks[i] for i in group])
+            trained = train_or_fail(
+                self._trainer, received, [tasks[i] for i in group], self._job.on_client_failure
+            )
             results |= zip(group, trained, strict=True)
         return [results[i] for i in range(len(tasks))]
 

@@ -15,9 +15,20 @@ from terrafl.engine.training import LocalTraining
 from terrafl.models import MODELS, Model
 from terrafl.settings import build, named, to_plain, to_plain_named
 
-__all__ = ["Arrays", "Job", "Precision", "TrainTask", "Trained", "arrays_of", "client_sizes"]
+__all__ = [
+    "Arrays",
+    "Job",
+    "OnClientFailure",
+    "Precision",
+    "TrainTask",
+    "Trained",
+    "arrays_of",
+    "client_sizes",
+]
 
 Precision = Literal["fp32", "bf16"]
+OnClientFailure = Literal["stop", "drop"]
+"""``stop`` ends the run, which can be resumed; ``drop`` refuses the client, in the journal."""
 Arrays = Mapping[str, NDArray[np.generic]]
 
 
@@ -37,6 +48,7 @@ class Job:
     device: str
     wants_loss: bool
     wants_squared_loss: bool
+    on_client_failure: OnClientFailure = "stop"
 
     @classmethod
     def of(
@@ -50,6 +62,7 @@ class Job:
         needs: frozenset[str],
         precision: Precision = "fp32",
         device: str = "cpu",
+        on_client_failure: OnClientFailure = "stop",
     ) -> Self:
         """Describe the job of training on this data set for a selector with these needs."""
         scale, offset = dataset.normalisation.affine()
@@ -66,6 +79,7 @@ class Job:
             device=device,
             wants_loss="loss" in needs,
             wants_squared_loss="squared_loss" in needs,
+            on_client_failure=on_client_failure,
         )
 
     def to_plain(self) -> dict[str, Any]:  # Any: what JSON can hold
@@ -75,9 +89,9 @@ class Job:
             "algorithm": to_plain_named(self.algorithm),
             "training": to_plain(self.training),
         }
-        rest = ("input_shape", "num_classes", "scale", "offset", "seed", "precision", "device")
-        wants = ("wants_loss", "wants_squared_loss")
-        return own | {name: getattr(self, name) for name in rest + wants}
+        shape = ("input_shape", "num_classes", "scale", "offset")
+        rest = ("seed", "precision", "device", "wants_loss", "wants_squared_loss")
+        return own | {name: getattr(self, name) for name in (*shape, *rest, "on_client_failure")}
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> Self:  # Any: what JSON can hold
@@ -147,6 +161,8 @@ class Trained:
         Means over the examples seen, where the selector asked for them.
     duration_s
         Seconds it took.
+    failure
+        Why there is no trained model; empty when there is one.
     """
 
     vector: NDArray[np.float32]
@@ -154,3 +170,4 @@ class Trained:
     loss: float | None
     squared_loss: float | None
     duration_s: float
+    failure: str = ""

@@ -13,11 +13,12 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from terrafl.engine.crew import Crew
+from terrafl.engine.crew import MOST_DEATHS, Crew
+from terrafl.engine.failures import failed
 from terrafl.engine.groups import grouped
 from terrafl.engine.job import Arrays, Job, Trained, TrainTask, client_sizes
 from terrafl.engine.memory import SharedMemory
-from terrafl.engine.process import Message
+from terrafl.engine.process import ChildDied, Message
 from terrafl.engine.workers import LossTask, evaluation_chunks
 from terrafl.models import Layout
 
@@ -53,6 +54,7 @@ class Pool:
             Largest cohort that is expected.
         """
         self._arrays = arrays
+        self._on_client_failure = job.on_client_failure
         network = self._crew.prepare(
             {
                 "do": "prepare",
@@ -113,19 +115,43 @@ class Pool:
         if len(tasks) > len(self._shared["slots"]):  # a selector that draws more than K
             self._make_room(len(tasks))
         self._shared["received"][...] = received
-        groups = grouped(client_sizes(self._arrays, tasks), self._group_size)
+        results = self._trained(tasks, grouped(client_sizes(self._arrays, tasks), self._group_size))
+        deadly = [slot for slot, result in results.items() if isinstance(result, ChildDied)]
+        if deadly and self._group_size > 1:  # one of each group may be to blame
+            results |= self._trained(tasks, [[slot] for slot in deadly])
+        return [
+            failed(received, f"training killed {MOST_DEATHS} workers ({result.how})")
+            if isinstance(result, ChildDied)
+            else result
+            for _, result in sorted(results.items())
+        ]
+
+    def _trained(
+        self, tasks: Sequence[TrainTask], groups: Sequence[Sequence[int]]
+    ) -> dict[int, Trained | ChildDied]:
+        """Return what became of every task in these groups, by its position."""
+        deaths: dict[int, ChildDied] = {}
+
+        def give_up(index: int, death: ChildDied) -> Message:
+            deaths[index] = death
+            return {}
+
         answers = self._crew.ask(
             [
                 {"do": "train", "tasks": [astuple(tasks[i]) for i in group], "slots": group}
                 for group in groups
-            ]
+            ],
+            give_up=give_up if self._on_client_failure == "drop" else None,
         )
-        results: dict[int, Trained] = {}
+        results: dict[int, Trained | ChildDied] = {}
         slots = np.asarray(self._shared["slots"], dtype=np.float32)
-        for group, answer in zip(groups, answers, strict=True):
+        for index, (group, answer) in enumerate(zip(groups, answers, strict=True)):
+            if index in deaths:
+                results |= dict.fromkeys(group, deaths[index])
+                continue
             for slot, values in zip(group, answer["results"], strict=True):
                 results[slot] = Trained(slots[slot], *values)
-        return [results[i] for i in range(len(tasks))]
+        return results
 
     def losses(self, model: NDArray[np.float32], tasks: Sequence[LossTask]) -> list[float]:
         """Return the mean training loss of a model for each client."""

@@ -6,6 +6,7 @@ and a notebook can start one too. The child ends when its parent does: its input
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -15,7 +16,7 @@ import traceback
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from terrafl.errors import TerraflError, UserError
+from terrafl.errors import TerraflError, UserError, describe
 
 __all__ = ["ChildDied", "JsonProcess", "Message", "serve"]
 
@@ -34,7 +35,19 @@ _ENVIRONMENT = {
 
 
 class ChildDied(TerraflError):
-    """A child process ended without being asked to."""
+    """A child process ended without being asked to.
+
+    Parameters
+    ----------
+    pid
+        Its process id.
+    how
+        The signal's name, or the exit code.
+    """
+
+    def __init__(self, pid: int, how: str) -> None:
+        super().__init__(f"process {pid} died ({how})")
+        self.how = how
 
 
 class JsonProcess:
@@ -88,14 +101,19 @@ class JsonProcess:
             self._process.stdin.write(json.dumps(message).encode() + b"\n")
             self._process.stdin.flush()
         except BrokenPipeError as error:
-            raise ChildDied(self._obituary()) from error
+            raise self._obituary() from error
+
+    def tell(self, message: Mapping[str, object]) -> None:
+        """Send one message; if nobody is left to hear it, waiting for the answer will tell."""
+        with contextlib.suppress(ChildDied):
+            self.send(message)
 
     def receive(self) -> Message:
         """Wait for one message."""
         while not self.has_unread:
             piece = os.read(self.fileno(), 1 << 16)
             if not piece:
-                raise ChildDied(self._obituary())
+                raise self._obituary()
             self._unread += piece
         line, _, self._unread = self._unread.partition(b"\n")
         message: Message = json.loads(line)
@@ -107,13 +125,15 @@ class JsonProcess:
         if "mistake" in message:
             raise UserError(message["mistake"])
         if "failure" in message:
-            raise TerraflError(f"a worker failed:\n{message['failure']}")
+            failure = TerraflError(message["failure"])
+            failure.add_note(message["traceback"])  # shown with --debug
+            raise failure
         return message
 
-    def _obituary(self) -> str:
+    def _obituary(self) -> ChildDied:
         code = self._process.wait()
         how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
-        return f"process {self.pid} died ({how})"
+        return ChildDied(self.pid, how)
 
     def close(self) -> None:
         """End the child and wait for it."""
@@ -152,4 +172,6 @@ def serve(handle: Callable[[Message, Callable[[Message], None]], None]) -> None:
         except UserError as error:
             answer({"mistake": str(error)})
         except Exception as error:  # whatever it is must reach the user
-            answer({"failure": "".join(traceback.format_exception(error))})
+            ours = isinstance(error, TerraflError)
+            what = str(error) if ours else f"a worker failed: {describe(error)}."
+            answer({"failure": what, "traceback": "".join(traceback.format_exception(error))})

@@ -90,12 +90,18 @@ class RunState:
         self,
         selector: Selector,
         algorithm: Algorithm,
+        about: Mapping[str, object],
         guard: Guard | None = None,
-        *,
-        number: int,
-        journal_bytes: int,
     ) -> Checkpoint:
-        """Collect the run's state with the selector's, the algorithm's and the guard's."""
+        """Collect the run's state with the selector's, the algorithm's and the guard's.
+
+        Parameters
+        ----------
+        selector, algorithm, guard
+            Whose state belongs to it.
+        about
+            What else is to be known of the checkpoint.
+        """
         cohort = self.cohort
         values: dict[str, Any] = {  # Any: what JSON can hold
             "round": self.round,
@@ -105,10 +111,9 @@ class RunState:
             "costs": asdict(self.costs),
             "curve": self.curve,
             "accuracy_participating": self.accuracy_participating,
-            "number": number,
-            "journal_bytes": journal_bytes,
             "selector": {},
             "guard": None if guard is None else guard.state(),
+            **about,
         }
         arrays: dict[str, NDArray[np.generic]] = {"model": self.model}
         values["kept"], arrays["kept"] = self.kept.state()

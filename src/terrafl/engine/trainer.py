@@ -113,11 +113,13 @@ class Trainer:
             iteration=task.iteration,
             client=task.client_id,
         )
-        per_epoch = -(-len(own) // training.batch_size)
-        rows = np.full((training.epochs, per_epoch * training.batch_size), -1, dtype=np.int64)
+        # Clients trained together need batches of one width; else none is wider than its data.
+        width = training.batch_size if self._batched else min(training.batch_size, len(own))
+        per_epoch = -(-len(own) // width)
+        rows = np.full((training.epochs, per_epoch * width), -1, dtype=np.int64)
         for epoch in rows:
             epoch[: len(own)] = own[order.permutation(len(own))]
-        return rows.reshape(-1, training.batch_size)
+        return rows.reshape(-1, width)
 
     def _descend(self, batches: NDArray[np.int64], learning_rate: float) -> tuple[float, float]:
         """Take one step per mini-batch; return the summed loss and squared loss if wanted."""

@@ -9,7 +9,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from terrafl.engine.job import Job, TrainTask
+from terrafl.engine.failures import train_or_fail
+from terrafl.engine.job import Job, OnClientFailure, TrainTask
 from terrafl.engine.memory import SharedMemory, places_of
 from terrafl.engine.process import Message, serve
 from terrafl.engine.trainer import Trainer
@@ -24,6 +25,7 @@ class Worker:
     memory: SharedMemory | None = None
     trainer: Trainer | None = None
     shared: dict[str, NDArray[np.generic]] | None = None
+    on_client_failure: OnClientFailure = "stop"
 
     def __call__(self, message: Message, answer: Callable[[Message], None]) -> None:
         """Do what the message asks."""
@@ -34,7 +36,9 @@ class Worker:
         """Take up the job; tell what a model looks like."""
         torch.set_num_threads(1)
         self.memory = SharedMemory.attached(memory)
-        self.trainer = Trainer(Job.from_plain(job), self.memory.view(places_of(data)))
+        ours = Job.from_plain(job)
+        self.on_client_failure = ours.on_client_failure
+        self.trainer = Trainer(ours, self.memory.view(places_of(data)))
         layout = self.trainer.network.layout
         return {
             "parameters": [(entry.name, entry.shape) for entry in layout.parameters],
@@ -58,11 +62,14 @@ class Worker:
     def _train(self, tasks: list[list[object]], slots: list[int]) -> Message:
         trainer, shared = self._ready()
         received = np.asarray(shared["received"], dtype=np.float32)
-        results = trainer.train(received, [TrainTask(*task) for task in tasks])  # type: ignore[arg-type]  # as sent
+        asked = [TrainTask(*task) for task in tasks]  # type: ignore[arg-type]  # as sent
+        results = train_or_fail(trainer, received, asked, self.on_client_failure)
         for slot, result in zip(slots, results, strict=True):
             shared["slots"][slot] = result.vector
         return {
-            "results": [(r.num_steps, r.loss, r.squared_loss, r.duration_s) for r in results],
+            "results": [
+                (r.num_steps, r.loss, r.squared_loss, r.duration_s, r.failure) for r in results
+            ]
         }
 
     def _loss(self, client: int, rows: list[int] | None) -> Message:

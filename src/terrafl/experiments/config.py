@@ -21,7 +21,7 @@ from terrafl.algorithms import (
 )
 from terrafl.attacks import Attack
 from terrafl.data import PARTITIONERS, Partitioner, available
-from terrafl.engine.job import Precision
+from terrafl.engine.job import OnClientFailure, Precision
 from terrafl.engine.training import LocalTraining
 from terrafl.errors import ConfigurationError, require
 from terrafl.experiments.layers import (
@@ -89,6 +89,9 @@ class RunConfig:
         ``bf16`` computes in bfloat16 where the processor has it; parameters stay in float32.
     device
         As torch names it. Only ``cpu`` is tested.
+    on_client_failure
+        What to do when training a client raises, or kills three workers: ``stop`` the run, which
+        can be resumed, or ``drop`` the client from the iteration, with the reason in the journal.
     """
 
     # Parts are built from their own tables; here pydantic checks only what they are.
@@ -113,6 +116,7 @@ class RunConfig:
     patience: int | None = None
     precision: Precision = "fp32"
     device: str = "cpu"
+    on_client_failure: OnClientFailure = "stop"
 
     def __post_init__(self) -> None:
         _check_dataset(self.dataset)
@@ -155,7 +159,9 @@ class RunConfig:
     def experiment(self) -> str:
         """A digest of all settings but seed and selector: what runs compared have in common."""
         plain = self.to_plain()
-        shared = {key: plain[key] for key in sorted(plain) if key not in ("seed", "selector")}
+        # What happens to failures is no setting of the experiment: without any, nothing changes.
+        own = ("seed", "selector", "on_client_failure")
+        shared = {key: plain[key] for key in sorted(plain) if key not in own}
         return hashlib.sha256(json.dumps(shared, sort_keys=True).encode()).hexdigest()[:12]
 
     @property

@@ -50,7 +50,7 @@ def read_toml(path: Path) -> Plain:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ConfigurationError(f"{path} cannot be read: {error.strerror}.") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # no TOML, no UTF-8, or absurdly nested
         raise ConfigurationError(f"{path} must be a TOML file; {error}.") from error
 
 

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 
 from terrafl.errors import RunFolderError, UserError
-from terrafl.experiments.config import RunConfig, read_configuration, read_toml
+from terrafl.experiments.config import RunConfig, read_configuration
+from terrafl.experiments.drift import drift_since, require_none, warn_of_drift
 from terrafl.experiments.provenance import versions
 from terrafl.experiments.result import Result
-from terrafl.runs import RunFolder, Summary
+from terrafl.runs import RunFolder
 from terrafl.runs.atomic import write_atomically
+from terrafl.runs.recovery import recover
 from terrafl.runs.temporary import TemporaryFolder
 
-__all__ = ["OnRound", "execute", "read_config", "resume", "warn_of_drift"]
-
-_log = logging.getLogger(__name__)
+__all__ = ["OnRound", "execute", "read_config", "resume"]
 
 OnRound = Callable[[int, int, float | None], None]
 """Called after every round with rounds done, rounds planned, and the newest accuracy."""
@@ -45,6 +44,9 @@ def execute(
     checkpoint_every_s
         Least seconds between checkpoints.
     """
+    # torch is loaded here and not before: reading configurations and results needs none.
+    from terrafl.experiments.training import train
+
     temporary = None
     if out is None:
         temporary = TemporaryFolder()
@@ -52,9 +54,17 @@ def execute(
     folder = RunFolder(out)
     with folder:
         _require_unused(folder)
-        _write_config(folder, config)
+        with folder.writing():
+            folder.clear()
+            _write_config(folder, config)
         try:
-            summary = _train(folder, config, workers, on_round, checkpoint_every_s)
+            summary = train(
+                folder,
+                config,
+                workers=workers,
+                on_round=on_round,
+                checkpoint_every_s=checkpoint_every_s,
+            )
         except UserError:
             if not folder.checkpoints.exists():
                 folder.discard()  # nothing was trained: leave no trace
@@ -80,17 +90,48 @@ def resume(
     workers: int = 1,
     on_round: OnRound = lambda done, planned, accuracy: None,
     checkpoint_every_s: float = 1.0,
+    allow_drift: bool = False,
 ) -> Result:
-    """Finish the run in a folder; a finished one is left as it is."""
+    """Finish the run in a folder; a finished one is left as it is.
+
+    Parameters
+    ----------
+    path
+        The run folder.
+    workers, on_round, checkpoint_every_s
+        As for :func:`execute`; they need not be those of before.
+    allow_drift
+        Go on although settings or versions have changed since the newest checkpoint, and write
+        that into the journal; otherwise it is refused.
+    """
+    from terrafl.experiments.training import train  # torch, see execute
+
     folder = RunFolder(Path(path))
     if not folder.is_started:
         raise RunFolderError(f"{path} holds no run: start one with terrafl run --out {path}.")
     config = read_config(folder)
-    warn_of_drift([folder])
+    if folder.is_complete:
+        warn_of_drift([folder])
+        return Result(config, folder.read_summary(), folder)
     with folder:
-        if folder.is_complete:
+        if folder.summary.exists():  # another process has finished it this moment
             return Result(config, folder.read_summary(), folder)
-        summary = _train(folder, config, workers, on_round, checkpoint_every_s)
+        start = recover(folder)
+        drift = drift_since(folder, start, config)
+        if not allow_drift:
+            require_none(drift, folder)
+        if start is None:
+            with folder.writing():
+                folder.clear()
+        summary = train(
+            folder,
+            config,
+            workers=workers,
+            on_round=on_round,
+            checkpoint_every_s=checkpoint_every_s,
+            start=start,
+            drift=drift,
+        )
     return Result(config, summary, folder)
 
 
@@ -99,35 +140,8 @@ def read_config(folder: RunFolder) -> RunConfig:
     return RunConfig.from_plain(read_configuration(folder.config))
 
 
-def warn_of_drift(folders: Iterable[RunFolder]) -> None:
-    """Say when runs were made with other versions than the ones here."""
-    now = versions()
-    drifted = []
-    for folder in folders:
-        then = read_toml(folder.config).get("versions", {})
-        changed = sorted(key for key in then.keys() | now if then.get(key) != now.get(key))
-        if changed:
-            drifted.append(", ".join(f"{k} {then.get(k)}, now {now.get(k)}" for k in changed))
-    if drifted:
-        _log.warning(
-            "%d earlier run(s) were made with other versions (%s): results may differ from what "
-            "would come out now",
-            len(drifted),
-            drifted[0],
-        )
-
-
 def _write_config(folder: RunFolder, config: RunConfig) -> None:
     import tomli_w
 
     plain = config.to_plain() | {"versions": versions()}
     write_atomically(folder.config, tomli_w.dumps(plain).encode())
-
-
-def _train(
-    folder: RunFolder, config: RunConfig, workers: int, on_round: OnRound, checkpoint_every_s: float
-) -> Summary:
-    # torch is loaded here and not before: reading configurations and results does not need it.
-    from terrafl.experiments.training import train
-
-    return train(folder, config, workers, on_round, checkpoint_every_s)

@@ -11,7 +11,8 @@ from pathlib import Path
 from terrafl.engine.process import ChildDied, JsonProcess
 from terrafl.errors import RunFolderError, TerraflError, UserError
 from terrafl.experiments.config import RunConfig
-from terrafl.experiments.run import OnRound, execute, read_config, resume, warn_of_drift
+from terrafl.experiments.drift import warn_of_drift
+from terrafl.experiments.run import OnRound, execute, read_config, resume
 from terrafl.runs import RunFolder
 
 __all__ = ["Cell", "OnCell", "finish", "sweep"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import asdict
 
@@ -20,10 +21,11 @@ from terrafl.engine.state import RunState
 from terrafl.engine.workers import Workers
 from terrafl.errors import ConfigurationError
 from terrafl.experiments.config import RunConfig
-from terrafl.experiments.provenance import versions
+from terrafl.experiments.drift import Drift, conditions, stored_versions
 from terrafl.experiments.run import OnRound
 from terrafl.runs import RunFolder, Summary
 from terrafl.runs.atomic import write_atomically
+from terrafl.runs.checkpoint import Checkpoint
 from terrafl.seeds import stream
 from terrafl.selection import Population
 
@@ -54,9 +56,28 @@ def federate(config: RunConfig, workers: int = 1) -> FederatedData:
 
 
 def train(
-    folder: RunFolder, config: RunConfig, workers: int, on_round: OnRound, checkpoint_every_s: float
+    folder: RunFolder,
+    config: RunConfig,
+    *,
+    workers: int,
+    on_round: OnRound,
+    checkpoint_every_s: float,
+    start: Checkpoint | None = None,
+    drift: Drift | None = None,
 ) -> Summary:
-    """Train in a folder that is held and configured, to the end."""
+    """Train in a folder that is held and configured, to the end.
+
+    Parameters
+    ----------
+    folder, config
+        Where, and what.
+    workers, on_round, checkpoint_every_s
+        See :func:`terrafl.experiments.run.execute`.
+    start
+        The checkpoint to go on from; ``None`` to begin.
+    drift
+        What has changed since, to be written into the journal.
+    """
     parts = RunConfig.from_plain(config.to_plain())  # a run learns; the caller's objects do not
     selector, algorithm = parts.selector, parts.algorithm
 
@@ -77,7 +98,9 @@ def train(
             from terrafl.engine.inprocess import InProcess  # the pool spares this process torch
 
             crew = stack.enter_context(InProcess(job, arrays))
-        record = stack.enter_context(Record(folder, checkpoint_every_s))
+        record = stack.enter_context(
+            Record(folder, checkpoint_every_s, start=start, conditions=conditions(config))
+        )
 
         def fresh() -> RunState:
             skew = Skew.of(data.partition, data.dataset.train.y)
@@ -90,6 +113,8 @@ def train(
         if config.attack is not None:
             attackers = Attackers(config.attack, hostile, crew.initial_model)
         state = record.open(selector, algorithm, fresh, parts.guard)
+        if drift:
+            record.note({"event": "drift", "round": state.round, "changes": drift})
         Rounds(
             plan=plan_of(config),
             data=data,
@@ -104,9 +129,10 @@ def train(
             on_round=tell,
         ).run()
         tensors = {name: part.copy() for name, part in crew.layout.tensors(state.model).items()}
-    write_atomically(folder.model, to_safetensors(tensors))
-    summary = _summary(config, state)
-    write_atomically(folder.summary, summary.to_json())
+    summary = _summary(config, state, stored_versions(folder))
+    with folder.writing():
+        write_atomically(folder.model, to_safetensors(tensors))
+        write_atomically(folder.summary, summary.to_json())
     return summary
 
 
@@ -136,6 +162,7 @@ def job_of(config: RunConfig, data: FederatedData) -> Job:
         needs=frozenset(config.selector.needs),
         precision=config.precision,
         device=config.device,
+        on_client_failure=config.on_client_failure,
     )
 
 
@@ -151,7 +178,7 @@ def plan_of(config: RunConfig) -> Plan:
     )
 
 
-def _summary(config: RunConfig, state: RunState) -> Summary:
+def _summary(config: RunConfig, state: RunState, versions: Mapping[str, str]) -> Summary:
     accuracies = [point.accuracy for point in state.curve]
     newest = accuracies[-10:]
     return Summary(
@@ -171,6 +198,6 @@ def _summary(config: RunConfig, state: RunState) -> Summary:
         best=max(accuracies),
         mean_last_ten=sum(newest) / len(newest),
         curve=tuple(state.curve),
-        versions=versions(),
+        versions=dict(versions),
         experiment=config.experiment,
     )

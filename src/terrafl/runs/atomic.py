@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-__all__ = ["sync_folder", "write_atomically", "write_synced"]
+__all__ = ["sync_folder", "unfinished", "write_atomically", "write_synced"]
 
 
 def write_synced(path: Path, data: bytes) -> None:
@@ -18,13 +18,18 @@ def write_synced(path: Path, data: bytes) -> None:
 
 def write_atomically(path: Path, data: bytes) -> None:
     """Replace a file by a new one in a single step: readers see the old one or the new one."""
-    temporary = path.with_name(f".{path.name}.tmp")
+    temporary = unfinished(path)
     try:
         write_synced(temporary, data)
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
     sync_folder(path.parent)
+
+
+def unfinished(path: Path) -> Path:
+    """Return the name that a file has while :func:`write_atomically` writes it."""
+    return path.with_name(f".{path.name}.tmp")
 
 
 def sync_folder(folder: Path) -> None:

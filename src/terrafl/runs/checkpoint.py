@@ -7,12 +7,14 @@ complete. No pickle: a checkpoint can be opened without trusting whoever wrote i
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import logging
 import os
+import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,11 +24,13 @@ from numpy.typing import NDArray
 
 from terrafl.runs.atomic import sync_folder, write_synced
 
-__all__ = ["Checkpoint", "load_newest", "save"]
+__all__ = ["Checkpoint", "discard", "load", "save"]
 
 _log = logging.getLogger(__name__)
 
 KEPT = 2
+_NAME = re.compile(r"\d{9}", re.ASCII)
+_UNFINISHED = ".[0-9]*.tmp"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,42 +63,55 @@ def save(folder: Path, number: int, checkpoint: Checkpoint) -> None:
     """
     from safetensors.numpy import save as to_safetensors
 
-    folder.mkdir(exist_ok=True)
+    if not folder.exists():
+        folder.mkdir()
+        sync_folder(folder.parent)
     arrays = to_safetensors({k: np.ascontiguousarray(v) for k, v in checkpoint.arrays.items()})
     manifest = {"values": checkpoint.values, "sha256": hashlib.sha256(arrays).hexdigest()}
     text = json.dumps(manifest, allow_nan=False)
     sealed = {"manifest": text, "sha256": hashlib.sha256(text.encode()).hexdigest()}
-    temporary = folder / f".{number:09d}.tmp"
-    shutil.rmtree(temporary, ignore_errors=True)
-    temporary.mkdir()
-    write_synced(temporary / "arrays.safetensors", arrays)
-    write_synced(temporary / "manifest.json", json.dumps(sealed).encode())
-    sync_folder(temporary)
-    final = folder / f"{number:09d}"
-    shutil.rmtree(final, ignore_errors=True)
-    os.rename(temporary, final)
+    temporary, final = folder / f".{number:09d}.tmp", folder / f"{number:09d}"
+    for stale in folder.glob(_UNFINISHED):
+        shutil.rmtree(stale)
+    try:
+        temporary.mkdir()
+        write_synced(temporary / "arrays.safetensors", arrays)
+        write_synced(temporary / "manifest.json", json.dumps(sealed).encode())
+        sync_folder(temporary)
+        shutil.rmtree(final, ignore_errors=True)
+        os.rename(temporary, final)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)  # of a full disk every byte is wanted
     sync_folder(folder)
     for old in _newest_first(folder)[KEPT:]:
         shutil.rmtree(old, ignore_errors=True)
 
 
-def load_newest(folder: Path) -> Checkpoint | None:
-    """Return the newest checkpoint that is whole, or ``None``.
+def load(folder: Path) -> Iterator[tuple[Path, Checkpoint]]:
+    """Yield the checkpoints that are whole, the newest first.
 
     A damaged one is passed over with a warning that names it.
     """
     for path in _newest_first(folder):
         checkpoint = _load(path)
-        if checkpoint is not None:
-            return checkpoint
-        _log.warning("checkpoint %s is damaged and was passed over for the one before it", path)
-    return None
+        if checkpoint is None:
+            _log.warning("checkpoint %s is damaged and was passed over for the one before it", path)
+        else:
+            yield path, checkpoint
+
+
+def discard(folder: Path) -> None:
+    """Delete all checkpoints, whole or not, and the folder unless something else lies there."""
+    for path in [*_newest_first(folder), *folder.glob(_UNFINISHED)]:
+        shutil.rmtree(path)
+    with contextlib.suppress(OSError):
+        folder.rmdir()
 
 
 def _newest_first(folder: Path) -> list[Path]:
     if not folder.is_dir():
         return []
-    return sorted((p for p in folder.iterdir() if p.name.isdigit()), reverse=True)
+    return sorted((p for p in folder.iterdir() if _NAME.fullmatch(p.name)), reverse=True)
 
 
 def _load(path: Path) -> Checkpoint | None:
@@ -109,6 +126,15 @@ def _load(path: Path) -> Checkpoint | None:
         data = (path / "arrays.safetensors").read_bytes()
         if hashlib.sha256(data).hexdigest() != manifest["sha256"]:
             return None
-        return Checkpoint(manifest["values"], from_safetensors(data))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, SafetensorError):
+        checkpoint = Checkpoint(manifest["values"], from_safetensors(data))
+    except (
+        OSError,
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        RecursionError,
+        SafetensorError,
+    ):
         return None
+    return checkpoint if isinstance(checkpoint.values, dict) else None

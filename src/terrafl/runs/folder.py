@@ -5,11 +5,14 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
-from terrafl.errors import RunFolderError
+from terrafl.errors import RunFolderError, StorageError
+from terrafl.runs import checkpoint
+from terrafl.runs.atomic import unfinished
 from terrafl.runs.summary import Summary
 
 __all__ = ["RunFolder"]
@@ -68,6 +71,25 @@ class RunFolder:
         """Whether a run was finished here."""
         return self.summary.exists()
 
+    def clear(self) -> None:
+        """Remove what a start that was killed, or a run without configuration, has left."""
+        checkpoint.discard(self.checkpoints)
+        half_written = [unfinished(path) for path in (self.config, self.model, self.summary)]
+        for path in (self.journal, self.timings, *half_written):
+            path.unlink(missing_ok=True)
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[None]:
+        """Say what a file that cannot be written means for the run."""
+        try:
+            yield
+        except OSError as error:
+            step = f"go on with terrafl resume {self.path}" if self.is_started else "try again"
+            raise StorageError(
+                f"{error.filename or self.path} cannot be written: {error.strerror}. What was "
+                f"done is kept: mend that, then {step}."
+            ) from error
+
     def discard(self) -> None:
         """Remove the files of a run that never began, and the folder if nothing else is in it."""
         for path in (self.config, self.journal, self.timings, self.path / ".lock"):
@@ -83,21 +105,30 @@ class RunFolder:
         return Summary.read(self.summary)
 
     def __enter__(self) -> Self:
+        while self._lock is None:  # until nobody deletes the lock between our two steps
+            self._lock = self._locked()
+        return self
+
+    def _locked(self) -> int | None:
+        """Return the lock's descriptor; nothing where its last holder has just deleted it."""
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            self._lock = os.open(self.path / ".lock", os.O_CREAT | os.O_RDWR, 0o644)
+            lock = os.open(self.path / ".lock", os.O_CREAT | os.O_RDWR, 0o644)
         except OSError as error:
             raise RunFolderError(
                 f"{self.path} must be a folder that can be written to: {error.strerror}."
             ) from error
         try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.fstat(lock).st_nlink:
+                return lock
         except BlockingIOError as error:
-            os.close(self._lock)
+            os.close(lock)
             raise RunFolderError(
                 f"{self.path} is in use by another process: wait until it is done."
             ) from error
-        return self
+        os.close(lock)
+        return None
 
     def __exit__(self, *exception: object) -> None:
         if self._lock is not None:

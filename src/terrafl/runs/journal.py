@@ -6,6 +6,7 @@ counts) belongs here.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Iterator, Mapping
@@ -13,10 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from terrafl.errors import RunFolderError
+from terrafl.runs.atomic import sync_folder
 
-__all__ = ["Journal", "read_events"]
+__all__ = ["Journal", "read_events", "starts_with", "whole_lines"]
 
 Event = dict[str, Any]  # Any: what JSON can hold
+
+_CHUNK = 1 << 20
 
 
 class Journal:
@@ -32,30 +36,66 @@ class Journal:
     """
 
     def __init__(self, path: Path, *, keep: int = 0) -> None:
-        size = path.stat().st_size if path.exists() else 0
+        is_new = not path.exists()
+        size = 0 if is_new else path.stat().st_size
         if size < keep:
             raise RunFolderError(
                 f"{path} must hold at least the {keep} bytes its checkpoint covers; "
                 f"it has {size}: restore the file, or start the run afresh in another folder."
             )
-        self._file = path.open("r+b" if path.exists() else "w+b")
+        # Unbuffered: what a full disk refused is not tried again when the file is closed.
+        self._file = path.open("xb+" if is_new else "rb+", buffering=0)
+        self._digest = _digest(path, keep)
         self._file.truncate(keep)
         self._file.seek(keep)
+        if is_new:
+            sync_folder(path.parent)
 
     def append(self, event: Mapping[str, object]) -> None:
         """Add one event and hand it to the operating system."""
-        line = json.dumps(event, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
-        self._file.write(line.encode() + b"\n")
-        self._file.flush()
+        text = json.dumps(event, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
+        line = text.encode() + b"\n"
+        self._digest.update(line)
+        rest = memoryview(line)
+        while rest:
+            rest = rest[self._file.write(rest) :]
 
     def sync(self) -> int:
         """Wait until everything is on disk; return the length in bytes."""
         os.fsync(self._file.fileno())
         return self._file.tell()
 
+    @property
+    def sha256(self) -> str:
+        """SHA-256 of everything written, in hexadecimal."""
+        return self._digest.hexdigest()
+
     def close(self) -> None:
         """Close the file."""
         self._file.close()
+
+
+def starts_with(path: Path, length: int, sha256: str) -> bool:
+    """Return whether a file begins with so many bytes of this SHA-256."""
+    if not path.is_file() or path.stat().st_size < length:
+        return False
+    return _digest(path, length).hexdigest() == sha256
+
+
+def whole_lines(path: Path) -> int:
+    """Return the length of a file up to the end of its last whole line; 0 where there is none."""
+    if not path.exists():
+        return 0
+    with path.open("rb") as file:
+        end = file.seek(0, os.SEEK_END)
+        while end:
+            start = max(0, end - _CHUNK)
+            file.seek(start)
+            found = file.read(end - start).rfind(b"\n")
+            if found >= 0:
+                return start + found + 1
+            end = start
+    return 0
 
 
 def read_events(path: Path) -> Iterator[Event]:
@@ -76,10 +116,19 @@ def read_events(path: Path) -> Iterator[Event]:
 def _parsed(line: bytes, path: Path, number: int) -> Event:
     try:
         event = json.loads(line)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise RunFolderError(
             f"{path}, line {number}, must be a JSON object; it is damaged: {error}."
         ) from error
     if not isinstance(event, dict):
         raise RunFolderError(f"{path}, line {number}, must be a JSON object; it is not.")
     return event
+
+
+def _digest(path: Path, length: int) -> hashlib._Hash:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while length and (piece := file.read(min(length, _CHUNK))):
+            digest.update(piece)
+            length -= len(piece)
+    return digest

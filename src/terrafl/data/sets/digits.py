@@ -42,7 +42,10 @@ def _folders(root: Path | None) -> tuple[Path, ...]:
 
 def _decode(contents: Mapping[str, Bytes], generator: np.random.Generator) -> Dataset:
     """Divide the digits 80 to 20, each class in proportion; both parts keep the file's order."""
-    table = np.loadtxt(io.BytesIO(contents[_FILE.name]), delimiter=",", dtype=np.uint8)
+    try:
+        table = np.loadtxt(io.BytesIO(contents[_FILE.name]), delimiter=",", dtype=np.uint8)
+    except ValueError as error:
+        raise DataError(f"{_FILE.name} must be a table of numbers; got: {error}.") from error
     if table.shape != (_NUM_TRAIN + _NUM_TEST, 65):
         raise DataError(f"{_FILE.name} must be a table of 1797 x 65; got {table.shape}.")
     x, y = table[:, :64].reshape(-1, 1, 8, 8), table[:, 64].astype(np.int64)

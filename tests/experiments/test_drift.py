@@ -1,0 +1,236 @@
+"""A run must not be made of two halves unawares: what counts as a change, and what follows."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import terrafl
+from terrafl.errors import RunFolderError
+from terrafl.experiments import drift
+from terrafl.experiments.provenance import DECISIVE, versions
+from terrafl.experiments.run import execute, resume
+from terrafl.runs import read_events
+
+
+class Interrupted(Exception):
+    """Stands for whatever stops a run."""
+
+
+def stop_after(rounds):
+    def stop(done, planned, accuracy):
+        if done == rounds:
+            raise Interrupted
+
+    return stop
+
+
+@pytest.fixture
+def config(tiny):
+    return tiny(rounds=3, selector="oort")
+
+
+@pytest.fixture
+def run(config, tmp_path):
+    """Return the folder of a run that was interrupted after its first round."""
+    with pytest.raises(Interrupted):
+        execute(config, tmp_path / "run", on_round=stop_after(1), checkpoint_every_s=0)
+    return tmp_path / "run"
+
+
+@pytest.fixture
+def edited(run):
+    """Edit the run's configuration by hand."""
+    text = (run / "config.toml").read_text()
+    assert "learning_rate = 0.05" in text
+    (run / "config.toml").write_text(text.replace("learning_rate = 0.05", "learning_rate = 0.1"))
+    return run
+
+
+@pytest.fixture
+def pretend(monkeypatch):
+    """Make this installation say that it has other versions."""
+
+    def with_versions(**changes):
+        monkeypatch.setattr(drift, "versions", lambda: versions() | changes)
+
+    return with_versions
+
+
+def files(folder):
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_configuration_edited_by_hand_is_refused_with_what_changed(edited):
+    before = files(edited)
+
+    with pytest.raises(RunFolderError) as refused:
+        resume(edited)
+
+    assert str(refused.value).splitlines() == [
+        f"{edited} was begun under other conditions:",
+        "  training.learning_rate  0.05 -> 0.1",
+        "Undo the change to get the result of an undisturbed run, or go on all the same with "
+        f"terrafl resume {edited} --allow-drift, which is written into the journal.",
+    ]
+    assert files(edited) == before
+
+
+def test_once_the_change_is_undone_the_result_is_that_of_an_undisturbed_run(
+    edited, config, tmp_path, written
+):
+    with pytest.raises(RunFolderError):
+        resume(edited)
+    text = (edited / "config.toml").read_text()
+    (edited / "config.toml").write_text(text.replace("learning_rate = 0.1", "learning_rate = 0.05"))
+
+    resume(edited)
+
+    execute(config, tmp_path / "whole")
+    assert written(edited) == written(tmp_path / "whole")
+
+
+def test_drift_that_is_allowed_is_an_event_in_the_journal(edited):
+    resume(edited, allow_drift=True)
+
+    events = [event for event in read_events(edited / "journal.jsonl") if event["event"] == "drift"]
+    assert events == [
+        {"event": "drift", "round": 1, "changes": {"training.learning_rate": ["0.05", "0.1"]}}
+    ]
+
+
+def test_drift_is_allowed_once_and_stands_when_the_run_is_interrupted_again(edited):
+    with pytest.raises(Interrupted):
+        resume(edited, allow_drift=True, on_round=stop_after(2), checkpoint_every_s=0)
+
+    resume(edited)
+
+    events = [event["event"] for event in read_events(edited / "journal.jsonl")]
+    assert events.count("drift") == 1
+
+
+def test_drift_interrupted_before_its_first_checkpoint_must_be_allowed_again(edited):
+    with pytest.raises(Interrupted):
+        resume(edited, allow_drift=True, on_round=stop_after(2), checkpoint_every_s=1e9)
+
+    # The first checkpoint of a process is always due; without it nothing of it stands.
+    newest = max((edited / "checkpoints").iterdir())
+    shutil.rmtree(newest)
+
+    with pytest.raises(RunFolderError, match="begun under other conditions"):
+        resume(edited)
+
+
+def test_a_run_that_did_not_drift_says_nothing_of_it(run):
+    resume(run)
+
+    assert "drift" not in (run / "journal.jsonl").read_text()
+
+
+def test_a_longer_run_is_a_change_like_any_other(run):
+    text = (run / "config.toml").read_text()
+    (run / "config.toml").write_text(text.replace("rounds = 3", "rounds = 5"))
+
+    with pytest.raises(RunFolderError, match=r"rounds  3 -> 5"):
+        resume(run)
+    assert resume(run, allow_drift=True).summary.rounds == 5
+
+
+@pytest.mark.parametrize("name", DECISIVE)
+def test_another_version_of_anything_decisive_is_refused(run, pretend, name):
+    pretend(**{name: "0.0.1"})
+
+    with pytest.raises(RunFolderError, match=rf"  {name}  .* -> 0\.0\.1"):
+        resume(run)
+
+
+@pytest.mark.parametrize("name", DECISIVE)
+def test_without_a_checkpoint_the_versions_of_the_file_are_compared(run, pretend, name):
+    shutil.rmtree(run / "checkpoints")
+    pretend(**{name: "0.0.1"})
+
+    with pytest.raises(RunFolderError, match=rf"  {name}  .* -> 0\.0\.1"):
+        resume(run)
+
+    resume(run, allow_drift=True)
+    events = [event["event"] for event in read_events(run / "journal.jsonl")]
+    assert events[:2] == ["federation", "drift"]
+
+
+def test_another_commit_or_python_alone_is_no_drift_and_leaves_no_trace(
+    run, pretend, config, tmp_path, written
+):
+    execute(config, tmp_path / "whole")
+    pretend(commit="f" * 40, python="3.99.0")
+
+    resume(run)
+
+    assert written(run) == written(tmp_path / "whole")
+
+
+def test_other_instructions_of_the_processor_are_noticed(run):
+    found = np.show_config(mode="dicts")["SIMD Extensions"].get("found", [])
+    if not found:
+        pytest.skip("numpy finds no instructions here that it could do without")
+    code = "import sys; from terrafl.experiments.run import resume; resume(sys.argv[1])"
+
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(run)],
+        env=os.environ
+        | {
+            "NPY_DISABLE_CPU_FEATURES": found[-1],
+            "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+        },
+        capture_output=True,
+        text=True,
+    )
+
+    assert done.returncode != 0
+    assert "was begun under other conditions" in done.stderr
+    assert "  instructions  " in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "counts"),
+    [("engine/rounds.py", True), ("selection/oort.py", True), ("cli/main.py", False)],
+)
+def test_the_source_counts_where_it_decides_a_result(tmp_path, name, counts):
+    copy = tmp_path / "terrafl"
+    shutil.copytree(
+        Path(terrafl.__file__).parent, copy, ignore=shutil.ignore_patterns("__pycache__")
+    )
+    code = "from terrafl.experiments.provenance import versions; print(versions()['source'])"
+
+    def source():
+        path = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
+        return subprocess.run(
+            [sys.executable, "-c", code],
+            env=os.environ | {"PYTHONPATH": path},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.strip()
+
+    before = source()
+    with (copy / name).open("a") as file:
+        file.write("\n# a change\n")
+
+    assert before == versions()["source"]
+    assert (source() != before) is counts
+
+
+def test_a_checkpoint_keeps_what_the_result_depends_on(run):
+    newest = max((run / "checkpoints").iterdir())
+    manifest = json.loads(json.loads((newest / "manifest.json").read_text())["manifest"])
+
+    kept = manifest["values"]["conditions"]
+    assert kept["training.learning_rate"] == "0.05"
+    assert kept["selector.name"] == '"oort"'
+    assert {name: kept[name] for name in DECISIVE} == {
+        name: value for name, value in versions().items() if name in DECISIVE
+    }
