@@ -3,10 +3,9 @@
     python tests/torture/torture.py --kills 200 --seed 0
 
 Whole runs are killed by SIGKILL to their process group, single workers by SIGKILL to one of
-them; resumes are killed too. Instants are drawn over the time a run takes and over the bytes of
-its journal, so that they fall into every phase: starting, training, Terraform's inner iterations,
-writing a checkpoint, finishing. In the end configuration, journal, model and summary must be those
-of an undisturbed run, byte for byte.
+them; resumes are killed too. Instants are drawn so that they fall into every phase: starting,
+training, Terraform's inner iterations, writing a checkpoint, finishing. In the end configuration,
+journal, model and summary must be those of an undisturbed run in one process, byte for byte.
 """
 
 from __future__ import annotations
@@ -20,8 +19,9 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import cycle
+from itertools import count
 from pathlib import Path
 from random import Random
 
@@ -40,7 +40,7 @@ SMALL = {
     "partition": {"name": "alpha-groups", "clients": 24, "alphas": [0.1, 1.0]},
     "model": "linear",
     "training": {"learning_rate": 0.05, "epochs": 2, "batch_size": 16},
-    "rounds": 8,
+    "rounds": 6,
     "clients_per_round": 16,
 }
 SELECTORS = (
@@ -103,9 +103,13 @@ class Started:
         children = Path(f"/proc/{self.pid}/task/{self.pid}/children")
         return [int(pid) for pid in children.read_text().split()] if children.exists() else []
 
-    def journal_bytes(self) -> int:
+    def has_written(self, num_bytes: int) -> bool:
         path = self.folder / "journal.jsonl"
-        return path.stat().st_size if path.exists() else 0
+        return path.exists() and path.stat().st_size >= num_bytes
+
+    def is_saving(self) -> bool:
+        folder = self.folder / "checkpoints"
+        return folder.exists() and any(name.endswith(".tmp") for name in os.listdir(folder))
 
 
 def start(case: Case, folder: Path, *, again: bool, workers: int) -> Started:
@@ -152,13 +156,12 @@ class Torture:
         self.place = place
         self.random = Random(seed)
         self.count: Counter[str] = Counter()
-        self.expected: dict[Case, dict[str, bytes]] = {}
-        self.seconds: dict[Case, float] = {}
+        self.expected: dict[tuple[int, str], tuple[dict[str, bytes], float]] = {}
         self.number = 0
 
     def kill_one_run(self, case: Case, *, single: bool) -> None:
         """Run a case, kill it or one of its workers, see it through, and compare."""
-        self._learn(case)
+        self._undisturbed(case)
         self.number += 1
         folder = self._new(case, f"run-{self.number}")
         run = start(case, folder, again=False, workers=case.workers)
@@ -185,23 +188,29 @@ class Torture:
             self._tally("resumes" if again else "whole runs", run.folder)
             again = (run.folder / "config.toml").exists()
             self.count["before config.toml"] += not again
+            run = start(case, run.folder, again=again, workers=1)
             if self.random.random() < 0.7:
-                return start(case, run.folder, again=again, workers=1).wait()
-            run = start(case, run.folder, again=again, workers=case.workers)
+                return run.wait()
 
     def _wait_for_instant(self, case: Case, run: Started) -> None:
-        """Wait for a moment drawn from the run's time, or from its journal and a little later."""
-        if self.random.random() < 0.4:
-            target, delay = 0, self.random.uniform(0, self.seconds[case])
-        else:
-            target = self.random.randrange(len(self.expected[case]["journal.jsonl"]))
-            delay = self.random.uniform(0, 0.02)
-        end = time.monotonic() + DEADLINE_S
-        while run.journal_bytes() < target and run.ended() is None and time.monotonic() < end:
-            time.sleep(0.0005)
+        """Wait for an instant of some phase: of the start, of the whole, of training, of saving."""
+        files, seconds = self._undisturbed(case)
+        began, draw = time.monotonic(), self.random.uniform
+        target = self.random.randrange(len(files["journal.jsonl"]))
+        has_come, delay = self.random.choices(
+            [
+                (lambda: True, draw(0, 0.05)),
+                (lambda: True, draw(0, seconds)),
+                (lambda: run.has_written(target), draw(0, 0.02)),
+                (run.is_saving, 0.0),
+            ],
+            weights=[1, 2, 5, 2],
+        )[0]
+        while not has_come() and run.ended() is None and time.monotonic() < began + DEADLINE_S:
+            time.sleep(0.0002)
         end = time.monotonic() + delay
         while time.monotonic() < end and run.ended() is None:
-            time.sleep(min(0.001, delay))
+            time.sleep(0.0002)
 
     def _tally(self, what: str, folder: Path) -> None:
         self.count["kills"] += 1
@@ -219,22 +228,23 @@ class Torture:
         log = folder.with_suffix(".log").read_text()
         if code != 0:
             raise SystemExit(f"{case.label}: exit code {code} in {folder}\n{log}")
-        for name, content in self.expected[case].items():
+        for name, content in self._undisturbed(case)[0].items():
             if (folder / name).read_bytes() != content:
                 raise SystemExit(f"{case.label}: {folder / name} differs\n{log}")
         shutil.rmtree(folder)
 
-    def _learn(self, case: Case) -> None:
-        """See what an undisturbed run writes, and how long it takes."""
-        if case in self.expected:
-            return
-        folder = self._new(case, f"whole-{len(self.expected)}")
-        before = time.monotonic()
-        code = start(case, folder, again=False, workers=case.workers).wait()
-        self.seconds[case] = time.monotonic() - before
-        if code != 0:
-            raise SystemExit(f"{case.label}: {folder.with_suffix('.log').read_text()}")
-        self.expected[case] = {name: (folder / name).read_bytes() for name in FILES}
+    def _undisturbed(self, case: Case) -> tuple[dict[str, bytes], float]:
+        """Return what a run in one process writes when nobody disturbs it, and its seconds."""
+        key = (case.selector, case.algorithm)
+        if key not in self.expected:
+            folder = self._new(case, f"whole-{len(self.expected)}")
+            before = time.monotonic()
+            code = start(case, folder, again=False, workers=1).wait()
+            seconds = time.monotonic() - before
+            if code != 0:
+                raise SystemExit(f"{case.label}: {folder.with_suffix('.log').read_text()}")
+            self.expected[key] = {name: (folder / name).read_bytes() for name in FILES}, seconds
+        return self.expected[key]
 
     def _new(self, case: Case, name: str) -> Path:
         import tomli_w
@@ -243,19 +253,23 @@ class Torture:
         return self.place / name
 
 
-def cases(random: Random) -> list[tuple[Case, bool]]:
-    """Return every kind of run, and whether a single worker of it is killed, in random order.
+def cases(random: Random) -> Iterator[tuple[Case, bool]]:
+    """Yield kinds of runs without end, and whether a single worker of one is killed.
 
-    As many runs die without workers as with them, whole or one worker at a time.
+    Every fifth has workers, whose start takes most of the time; every other of these loses one.
     """
-    drawn = []
-    for selector in range(len(SELECTORS)):
-        for algorithm in ("fedavg", "fedprox"):
-            for every in (0.0, None):
-                drawn += [(Case(selector, algorithm, 1, every), False)] * 2
-                drawn += [(Case(selector, algorithm, 2, every), single) for single in (False, True)]
-    random.shuffle(drawn)
-    return drawn
+    kinds = [
+        (selector, algorithm, every)
+        for selector in range(len(SELECTORS))
+        for algorithm in ("fedavg", "fedprox")
+        for every in (0.0, None)
+    ]
+    for number in count():
+        if number % len(kinds) == 0:
+            random.shuffle(kinds)
+        selector, algorithm, every = kinds[number % len(kinds)]
+        workers = 2 if number % 5 == 0 else 1
+        yield Case(selector, algorithm, workers, every), number % 10 == 5
 
 
 def main() -> None:
@@ -266,20 +280,20 @@ def main() -> None:
     given = parser.parse_args()
     place, began = Path(tempfile.mkdtemp(prefix="torture-")), time.monotonic()
     torture = Torture(place, given.seed)
-    for case, single in cycle(cases(Random(given.seed))):
+    for case, single in cases(Random(given.seed)):
         done = torture.count["kills"]
         if done >= given.kills:
             break
         print(f"{done:4d} of {given.kills} kills; next: {case.label}", flush=True)
         torture.kill_one_run(case, single=single)
     shutil.rmtree(place)
-    count, seconds = torture.count, time.monotonic() - began
+    found, seconds = torture.count, time.monotonic() - began
     print(
-        f"{count['kills']} kills in {seconds:.0f} s, seed {given.seed}: {count['whole runs']} of "
-        f"whole runs, {count['resumes']} of resumes, {count['single workers']} of single workers; "
-        f"{count['inner iterations']} inside an inner iteration, {count['before config.toml']} "
-        f"before config.toml was there, {count['half-written files']} left a half-written file, "
-        f"{count['torn lines']} a torn line. All {torture.number} runs ended with the bytes of "
+        f"{found['kills']} kills in {seconds:.0f} s, seed {given.seed}: {found['whole runs']} of "
+        f"whole runs, {found['resumes']} of resumes, {found['single workers']} of single workers; "
+        f"{found['inner iterations']} inside an inner iteration, {found['before config.toml']} "
+        f"before config.toml was there, {found['half-written files']} left a half-written file, "
+        f"{found['torn lines']} a torn line. All {torture.number} runs ended with the bytes of "
         "an undisturbed one."
     )
 
