@@ -165,16 +165,18 @@ class Torture:
         self.number += 1
         folder = self._new(case, f"run-{self.number}")
         run = start(case, folder, again=False, workers=case.workers)
-        if single:
+        disturb = self._bereaved if single else self._killed_until_it_ends
+        self._compare(case, folder, disturb(case, run))
+
+    def _bereaved(self, case: Case, run: Started) -> int:
+        """Kill up to three workers, one after another; the run replaces them and goes on."""
+        for _ in range(3):
             self._wait_for_instant(case, run)
             victims = run.workers()
             if victims and run.ended() is None:
                 os.kill(self.random.choice(victims), signal.SIGKILL)
-                self._tally("single workers", folder)
-            code = run.wait()
-        else:
-            code = self._killed_until_it_ends(case, run)
-        self._compare(case, folder, code)
+                self._tally("single workers", run.folder)
+        return run.wait()
 
     def _killed_until_it_ends(self, case: Case, run: Started) -> int:
         again = False
@@ -256,7 +258,7 @@ class Torture:
 def cases(random: Random) -> Iterator[tuple[Case, bool]]:
     """Yield kinds of runs without end, and whether a single worker of one is killed.
 
-    Every fifth has workers, whose start takes most of the time; every other of these loses one.
+    Every eighth has workers, whose start takes most of the time; every other of these loses some.
     """
     kinds = [
         (selector, algorithm, every)
@@ -268,8 +270,8 @@ def cases(random: Random) -> Iterator[tuple[Case, bool]]:
         if number % len(kinds) == 0:
             random.shuffle(kinds)
         selector, algorithm, every = kinds[number % len(kinds)]
-        workers = 2 if number % 5 == 0 else 1
-        yield Case(selector, algorithm, workers, every), number % 10 == 5
+        workers = 2 if number % 8 == 3 else 1
+        yield Case(selector, algorithm, workers, every), number % 16 == 3
 
 
 def main() -> None:

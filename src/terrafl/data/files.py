@@ -97,7 +97,9 @@ class DataFile:
         try:
             with path.open("rb") as stream:
                 content = self._unpacked(stream, path) if packed else self._mapped(stream, path)
-        except OSError as error:
+        except DataError:
+            raise
+        except (OSError, ValueError) as error:  # the latter where there is nothing to map
             raise DataError(f"{path} must be readable; got: {error}.") from error
         digest = hashlib.sha256(content).hexdigest()
         if digest != self.sha256:
