@@ -6,7 +6,7 @@ import pytest
 from terrafl.experiments.run import execute, resume
 from terrafl.runs import read_events
 
-HOSTILE = {"attack": {"kind": "model-replacement", "fraction": 0.25}, "guard": {"quarantine": 3.5}}
+HOSTILE = {"attack": {"kind": "model-replacement", "fraction": 0.25}, "guard": {}}
 
 
 class Interrupted(Exception):
@@ -24,7 +24,7 @@ def test_a_guarded_run_under_attack_gives_the_same_bytes_at_any_number_of_worker
     config = tiny(
         selector={"name": "terraform", "eta": 1},
         attack={"kind": kind, "fraction": 0.25},
-        guard={"quarantine": 3.5},
+        guard=True,
     )
 
     execute(config, tmp_path / "one", workers=1)
@@ -53,7 +53,7 @@ def test_an_interrupted_guarded_run_ends_the_same(tiny, tmp_path, written, round
 
 
 def test_a_guard_with_everything_off_changes_no_model(tiny, tmp_path):
-    off = {"recompute": False, "clip": 0.0, "size_cap": 0.0, "retrainings": 0}
+    off = {"recompute": False, "clip": 0.0, "size_cap": 0.0, "retrainings": 0, "quarantine": 0.0}
     for name, changes in {"plain": {}, "guard": {"guard": off}}.items():
         execute(tiny(selector={"name": "terraform", "eta": 1}, **changes), tmp_path / name)
 

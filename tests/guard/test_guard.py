@@ -17,7 +17,7 @@ from terrafl.selection.final_layer import FinalLayer
 
 HEAD = FinalLayer(weight=slice(2, 6), bias=slice(6, 8), num_classes=2)
 RECEIVED = np.linspace(-1, 1, 8, dtype=np.float32)
-OFF = {"recompute": False, "clip": 0, "size_cap": 0, "retrainings": 0}
+OFF = {"recompute": False, "clip": 0, "size_cap": 0, "retrainings": 0, "quarantine": 0}
 
 
 def sent(client, update, size=10, *, round=0, iteration=0, **fields):
@@ -235,7 +235,7 @@ def test_one_client_can_no_longer_switch_the_split_off():
 )
 def test_no_update_and_no_weight_ever_exceeds_its_bound(clients, clip, cap):
     pairs = [sent(f"{i:02}", update, size) for i, (update, size) in enumerate(clients)]
-    guard = Guard(clip=clip, size_cap=cap, retrainings=0)
+    guard = Guard(clip=clip, size_cap=cap, retrainings=0, quarantine=0)
 
     seen = inspected(guard, *pairs)
 

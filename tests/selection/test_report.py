@@ -167,3 +167,20 @@ def test_the_verdict_does_not_depend_on_the_order_of_arrival(make_report, data):
     assert [repr(report) for report in accepted] == [repr(report) for report in accepted_again]
     assert refused == refused_again
     assert len(accepted) + len(refused) == len(arrived)
+
+
+def test_an_update_of_another_shape_is_refused_where_the_shape_is_known(sound):
+    shapes = {"bias_update": (2,), "weight_update": (2, 3)}
+    fitting = replace(sound[0], bias_update=np.ones(2), weight_update=np.ones((2, 3)))
+    long = replace(sound[1], bias_update=np.ones(3))
+    turned = replace(sound[2], bias_update=np.ones(2), weight_update=np.ones((3, 2)))
+
+    accepted, refused = judge(
+        [fitting, long, turned], cohort=COHORT, round=3, iteration=1, needs=NEEDS, shapes=shapes
+    )
+
+    assert accepted == (fitting,)
+    assert [refusal.reason for refusal in refused] == [
+        "bias_update must have shape (2,), got (3,)",
+        "weight_update must have shape (2, 3), got (3, 2)",
+    ]

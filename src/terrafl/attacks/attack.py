@@ -7,6 +7,7 @@ an attacker sends
 =================== ================================================ ===========================
 kind                model                                            report
 =================== ================================================ ===========================
+none                $\theta^k$                                       as it is: the control group
 norm-inflation      $\theta^k$                                       every norm times $s = 10$
 size-inflation      $\theta^k$                                       $s |D^k|$, $s = 1000$
 label-flip          $\theta^k$, trained on labels $C - 1 - y$        as it is
@@ -33,6 +34,7 @@ from terrafl.errors import require
 __all__ = ["KINDS", "Attack", "Kind"]
 
 Kind = Literal[
+    "none",
     "norm-inflation",
     "size-inflation",
     "label-flip",
@@ -56,6 +58,8 @@ _STRENGTHS: dict[Kind, float] = {
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attack:
     """A part of the clients attacks, all in the same way, from the first round to the last.
+
+    With ``none`` they do not: a run of its own right, with which attacked ones are compared.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from terrafl._version import __version__
-from terrafl.cli import bench, compare, data, demo, report, reproduce, run, split
+from terrafl.cli import attack, bench, compare, data, demo, report, reproduce, run, split
 from terrafl.errors import TerraflError, describe
 
 __all__ = ["main"]
@@ -31,6 +31,7 @@ app.command(name="demo")(demo.demo)
 app.command(name="run")(run.run)
 app.command(name="resume")(run.resume)
 app.command(name="compare")(compare.compare)
+app.command(name="attack")(attack.attack)
 app.command(name="report")(report.report)
 app.command(name="reproduce")(reproduce.reproduce)
 app.command(name="split")(split.split)

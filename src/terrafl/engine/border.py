@@ -83,6 +83,7 @@ class Border:
             round=tasks[0].round,
             iteration=tasks[0].iteration,
             needs=self.selector.needs,
+            shapes=self.final_layer.shapes,
         )
         draws = dict(zip(cohort.clients, cohort.draws, strict=True))
         steps = {t.client_id: r.num_steps for t, r in zip(tasks, trained, strict=True)}

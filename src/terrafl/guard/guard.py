@@ -14,7 +14,7 @@ over the model is bounded whatever it sends:
   $n_k \leftarrow \min(n_k, \lfloor s \operatorname{med}_j n_j \rfloor)$;
 - **budget**: a client is retrained (trained again within a round) at most $b$ times in its
   newest $w$ draws; then selectors do not hear its reports, though its model still counts;
-- **quarantine** (off unless asked for): an update whose log norm lies more than $q$ robust
+- **quarantine**: an update whose log norm lies more than $q$ robust
   standard deviations from the usual is set aside.
 
 The running medians are over the first cohorts of the newest rounds, this one included: who is
@@ -86,7 +86,7 @@ class Guard:
     window
         Draws of a client that its budget spans, $w$.
     quarantine
-        Deviation from which an update is set aside, $q$; 3.5 is customary.
+        Deviation from which an update is set aside, $q$.
     memory
         Rounds that the running medians reach back.
 
@@ -99,12 +99,12 @@ class Guard:
     """
 
     recompute: bool = True
-    clip: float = 1.5
+    clip: float = 1.0
     size_cap: float = 1.25
     known_sizes: bool = False
     retrainings: int = 1
     window: int = 3
-    quarantine: float = 0.0
+    quarantine: float = 3.5
     memory: int = 10
     _recent: Recent = field(init=False, repr=False)
     _budget: Budget = field(init=False, repr=False)

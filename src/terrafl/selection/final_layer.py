@@ -37,6 +37,15 @@ class FinalLayer:
     bias: slice
     num_classes: int
 
+    @property
+    def shapes(self) -> dict[Need, tuple[int, ...]]:
+        """Return the shapes that reported updates must have."""
+        features = (self.weight.stop - self.weight.start) // self.num_classes
+        return {
+            "weight_update": (self.num_classes, features),
+            "bias_update": (self.bias.stop - self.bias.start,),
+        }
+
     def measure(
         self,
         vector: NDArray[np.float32],

@@ -8,7 +8,7 @@ spoils the others.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, fields
 from numbers import Integral, Real
 from typing import Literal, get_args
@@ -89,6 +89,7 @@ def judge(
     round: int,
     iteration: int,
     needs: Collection[Need] = frozenset(),
+    shapes: Mapping[Need, tuple[int, ...]] | None = None,
 ) -> tuple[tuple[Report, ...], tuple[Refusal, ...]]:
     """Separate the reports that may be believed from those that may not.
 
@@ -102,6 +103,8 @@ def judge(
         The request that is being answered.
     needs
         The fields that must be present.
+    shapes
+        The shapes that arrays must have, where they are known.
 
     Returns
     -------
@@ -118,7 +121,7 @@ def judge(
     sound: dict[str, list[Report]] = {}
     refused: list[Refusal] = []
     for report in reports:
-        reason = _fault(report, asked, round, iteration, needs)
+        reason = _fault(report, asked, round, iteration, needs) or _misshapen(report, shapes or {})
         if reason:
             refused.append(Refusal(str(report.client_id), reason))
         else:
@@ -160,6 +163,14 @@ def _fault(
         )
     faults = (_field_fault(name, getattr(report, name), name in needs) for name in get_args(Need))
     return next(filter(None, faults), "")
+
+
+def _misshapen(report: Report, shapes: Mapping[Need, tuple[int, ...]]) -> str:
+    for name, shape in shapes.items():
+        value = getattr(report, name)
+        if value is not None and value.shape != shape:
+            return f"{name} must have shape {shape}, got {_shown(value.shape)}"
+    return ""
 
 
 def _field_fault(name: str, value: object, needed: bool) -> str:

@@ -1,0 +1,100 @@
+"""``terrafl attack``: one federation under every attack, with and without the guard."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from terrafl.attacks import KINDS
+from terrafl.cli import options as o
+from terrafl.cli.compare import numbers
+from terrafl.cli.progress import cell_progress
+from terrafl.experiments.api import Settings, default_workers
+from terrafl.experiments.attacked.plan import (
+    METHODS,
+    Attacked,
+    chosen_kinds,
+    chosen_methods,
+    plan,
+)
+from terrafl.experiments.attacked.results import keep, read_kept
+from terrafl.experiments.attacked.table import attack_csv, attack_markdown, attack_rows
+from terrafl.experiments.sweep import sweep
+from terrafl.runs import RunFolder
+from terrafl.runs.atomic import write_atomically
+
+__all__ = ["attack"]
+
+Methods = Annotated[
+    str | None,
+    typer.Option(help=f"Comma-separated out of {', '.join(METHODS)}; left out: all but anchored."),
+]
+Attacks = Annotated[
+    str | None,
+    typer.Option(help=f"Comma-separated out of {', '.join(KINDS)}; left out: all of them."),
+]
+
+
+def attack(
+    config: o.ConfigFile = None,
+    *,
+    scenario: o.Scenario = None,
+    methods: Methods = None,
+    attacks: Attacks = None,
+    fraction: Annotated[float, typer.Option(help="Part of the clients that attacks.")] = 0.1,
+    seeds: Annotated[str, typer.Option(help="Comma-separated.")] = "0",
+    model: o.ModelName = None,
+    rounds: Annotated[int, typer.Option(help="Rounds, R.")] = 40,
+    settings: o.Set = None,
+    show: Annotated[bool, typer.Option("--show", help="Run nothing: show what there is.")] = False,
+    out: Annotated[Path, typer.Option(help="Where the runs go.")] = Path("runs/attack"),
+    results: Annotated[Path, typer.Option(help="Where outcomes and the table are kept.")] = Path(
+        "results/attack"
+    ),
+    workers: o.Workers = None,
+    quiet: o.Quiet = False,
+) -> None:
+    """Attack one federation in every way, and show what it loses.
+
+    Scenario fmnist-4 unless another or a configuration file is named. Finished runs are not
+    made again.
+    """
+    wanted = chosen_methods(o.listed(methods) if methods else None)
+    kinds = chosen_kinds(o.listed(attacks) if attacks else None)
+    if not show:
+        planned = [
+            run
+            for seed in numbers(seeds)
+            for run in plan(
+                out,
+                wanted,
+                kinds,
+                fraction=fraction,
+                seed=seed,
+                **Settings(
+                    config=config,
+                    scenario=scenario or (None if config else "fmnist-4"),
+                    model=model,
+                    rounds=rounds,
+                    settings=o.overrides(settings),
+                ),
+            )
+        ]
+        _run(planned, results, workers or default_workers(), quiet)
+    rows = attack_rows(read_kept(results), wanted, kinds)
+    typer.echo(attack_markdown(rows), nl=False)
+    if results.is_dir():
+        write_atomically(results / "table.md", attack_markdown(rows).encode())
+        write_atomically(results / "table.csv", attack_csv(rows).encode())
+
+
+def _run(planned: list[Attacked], results: Path, workers: int, quiet: bool) -> None:
+    try:
+        with cell_progress(len(planned), quiet=quiet) as on_round:
+            sweep([run.cell for run in planned], workers=workers, on_round=on_round)
+    finally:  # what is finished is kept, whatever stopped the rest
+        for run in planned:
+            if RunFolder(run.cell.folder).is_complete:
+                keep(run, results)

@@ -1,0 +1,126 @@
+"""Which runs the attack bench is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import Any, Unpack
+
+from terrafl.attacks import KINDS, Kind
+from terrafl.errors import ConfigurationError
+from terrafl.experiments.api import Settings, configure
+from terrafl.experiments.config import RunConfig
+from terrafl.experiments.sweep import Cell
+from terrafl.settings import suggest
+
+__all__ = ["METHODS", "Attacked", "Method", "chosen_kinds", "chosen_methods", "plan"]
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A way to choose and to defend.
+
+    Parameters
+    ----------
+    label
+        As tables name it.
+    selector
+        Its settings.
+    guarded
+        Whether the guard stands behind the border, with its defaults.
+    """
+
+    label: str
+    selector: Mapping[str, Any]  # Any: what TOML can hold
+    guarded: bool = False
+
+
+METHODS: Mapping[str, Method] = {
+    "terraform": Method("Terraform, literal", {"name": "terraform"}),
+    "guarded": Method("Terraform, guarded", {"name": "terraform"}, guarded=True),
+    "random": Method("Random", {"name": "random"}),
+    "anchored": Method(
+        "Terraform, anchored and guarded", {"name": "terraform", "anchor": True}, guarded=True
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Attacked:
+    """One run: a method under an attack."""
+
+    method: str
+    kind: Kind
+    cell: Cell
+
+    @property
+    def name(self) -> str:
+        """The name of its folder."""
+        return self.cell.folder.name
+
+
+def plan(
+    folder: Path,
+    methods: Sequence[str],
+    kinds: Sequence[Kind],
+    *,
+    fraction: float = 0.1,
+    seed: int = 0,
+    **settings: Unpack[Settings],
+) -> list[Attacked]:
+    """Plan every method under every attack, controls first, on one federation.
+
+    Parameters
+    ----------
+    folder
+        Where the runs go.
+    methods, kinds
+        Names out of :data:`METHODS` and :data:`terrafl.attacks.KINDS`.
+    fraction
+        Part of the clients that attacks.
+    seed
+        Of everything random, who attacks included.
+    **settings
+        See :class:`terrafl.experiments.api.Settings`.
+    """
+    planned = []
+    for kind, name in product(sorted(kinds, key=KINDS.index), methods):
+        config = _configured(METHODS[name], kind, fraction, seed, settings)
+        planned.append(Attacked(name, kind, Cell(folder / f"{name}-{kind}-s{seed}", config)))
+    return planned
+
+
+def _configured(
+    method: Method, kind: Kind, fraction: float, seed: int, settings: Settings
+) -> RunConfig:
+    own = settings.copy()
+    further = dict(own.get("settings") or {})
+    detail = further.pop("guard", {})  # of a guard, where there is one
+    own["settings"] = further | ({"guard": detail} if method.guarded else {})
+    own["attack"] = {"kind": kind, "fraction": fraction}
+    return configure(selector=method.selector, seed=seed, **own)
+
+
+def chosen_methods(names: Sequence[str] | None) -> list[str]:
+    """Return the methods of these names; those of the table if none is given."""
+    wanted = ["terraform", "guarded", "random"] if names is None else list(names)
+    for name in wanted:
+        if name not in METHODS:
+            raise ConfigurationError(
+                f"methods must be among {', '.join(METHODS)}; got {name!r}{suggest(name, METHODS)}"
+            )
+    return wanted
+
+
+def chosen_kinds(names: Sequence[str] | None) -> list[Kind]:
+    """Return the attacks of these names, with the control; all if none is given."""
+    if names is None:
+        return list(KINDS)
+    for name in names:
+        if name not in KINDS:
+            raise ConfigurationError(
+                f"attacks must be among {', '.join(KINDS)}; got {name!r}{suggest(name, KINDS)}"
+            )
+    return [kind for kind in KINDS if kind in names or kind == "none"]

@@ -1,0 +1,93 @@
+"""What is kept of a finished run of the attack bench: one small file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, get_args
+
+from terrafl.attacks import Kind
+from terrafl.errors import RunFolderError
+from terrafl.experiments.attacked.evidence import Evidence, weigh
+from terrafl.experiments.attacked.plan import METHODS, Attacked
+from terrafl.experiments.run import read_config
+from terrafl.runs import RunFolder, read_events
+from terrafl.runs.atomic import write_atomically
+
+__all__ = ["Kept", "keep", "read_kept"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """The outcome of one run.
+
+    Parameters
+    ----------
+    method, kind, seed
+        Which run.
+    fraction
+        Part of the clients that attacks.
+    scenario, rounds
+        What was trained, and how long.
+    accuracy, mean_last_ten
+        On the pooled test set: after the last round, and of the last ten evaluations.
+    evidence
+        What the journal says about the attackers.
+    configuration
+        The run's, whole; ``terrafl run`` repeats it.
+    versions
+        Of what the result depends on.
+    """
+
+    method: str
+    kind: Kind
+    seed: int
+    fraction: float
+    scenario: str
+    rounds: int
+    accuracy: float
+    mean_last_ten: float
+    evidence: Evidence
+    configuration: Mapping[str, Any]  # Any: what TOML can hold
+    versions: Mapping[str, str]
+
+
+def keep(run: Attacked, results: Path) -> None:
+    """Write down what a finished run gave."""
+    folder = RunFolder(run.cell.folder)
+    summary, config = folder.read_summary(), read_config(folder)
+    assert config.attack is not None
+    plain = {
+        "method": run.method,
+        "kind": run.kind,
+        "seed": summary.seed,
+        "fraction": config.attack.fraction,
+        "scenario": summary.scenario or summary.dataset,
+        "rounds": summary.rounds,
+        "accuracy": summary.accuracy,
+        "mean_last_ten": summary.mean_last_ten,
+        "evidence": weigh(read_events(folder.journal)).to_plain(),
+        "configuration": config.to_plain(),
+        "versions": dict(summary.versions),
+    }
+    results.mkdir(parents=True, exist_ok=True)
+    write_atomically(results / f"{run.name}.json", json.dumps(plain, indent=1).encode() + b"\n")
+
+
+def read_kept(results: Path) -> list[Kept]:
+    """Read all outcomes in a folder, in the order of their names."""
+    return [_read(path) for path in sorted(results.glob("*.json"))]
+
+
+def _read(path: Path) -> Kept:
+    try:
+        plain = json.loads(path.read_bytes())
+        kept = Kept(**plain | {"evidence": Evidence(**plain["evidence"])})
+        known = kept.method in METHODS and kept.kind in get_args(Kind)
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise RunFolderError(f"{path} must be a result of terrafl attack; {error}.") from error
+    if not known:
+        raise RunFolderError(f"{path} must be a result of terrafl attack; it is something else.")
+    return kept

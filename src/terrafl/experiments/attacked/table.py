@@ -1,0 +1,104 @@
+"""The table of the attack bench."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from statistics import fmean
+
+from terrafl.attacks import KINDS, Kind
+from terrafl.experiments.attacked.plan import METHODS
+from terrafl.experiments.attacked.results import Kept
+
+__all__ = ["Row", "attack_csv", "attack_markdown", "attack_rows"]
+
+Row = dict[str, str | int | float | None]
+
+_HEADERS = {
+    "attack": "Attack",
+    "method": "Method",
+    "accuracy": "Accuracy",
+    "lost": "Lost",
+    "lost_last_ten": "Lost, last ten",
+    "share": "Share",
+    "largest_share": "Largest share",
+    "caught": "Caught",
+    "falsely_caught": "(honest)",
+    "bounded": "Bounded",
+    "falsely_bounded": "(honest)",
+}
+_EVIDENCE = ("share", "largest_share", "caught", "falsely_caught", "bounded", "falsely_bounded")
+_PERCENT = ("caught", "falsely_caught", "bounded", "falsely_bounded")
+
+
+def attack_rows(kept: Sequence[Kept], methods: Sequence[str], kinds: Sequence[Kind]) -> list[Row]:
+    """Return one row per attack and method; a run that was not made has no numbers.
+
+    Accuracies and points lost are in percent, means over the seeds that were run; ``lost`` is
+    against the same method and seed when nobody attacks, after the last round and over the last
+    ten evaluations. The rest is that of :class:`~terrafl.experiments.attacked.evidence.Evidence`,
+    parts in percent.
+    """
+    found: dict[tuple[str, Kind], list[Kept]] = {}
+    for one in kept:
+        found.setdefault((one.method, one.kind), []).append(one)
+    ordered = [kind for kind in KINDS if kind in kinds]
+    return [
+        _row(method, kind, found.get((method, kind), []), found.get((method, "none"), []))
+        for kind in ordered
+        for method in methods
+    ]
+
+
+def _row(method: str, kind: Kind, runs: Sequence[Kept], controls: Sequence[Kept]) -> Row:
+    row: Row = dict.fromkeys(_HEADERS)
+    row |= {"attack": kind, "method": METHODS[method].label, "seeds": len(runs)}
+    if not runs:
+        return row
+    calm = {control.seed: control for control in controls}
+    pairs = [(calm[run.seed], run) for run in runs if run.seed in calm]
+    evidence = [run.evidence for run in runs]
+    row["accuracy"] = 100 * fmean(run.accuracy for run in runs)
+    if kind != "none" and pairs:
+        row["lost"] = 100 * fmean(c.accuracy - r.accuracy for c, r in pairs)
+        row["lost_last_ten"] = 100 * fmean(c.mean_last_ten - r.mean_last_ten for c, r in pairs)
+    for name in _EVIDENCE:
+        known = [value for e in evidence if (value := getattr(e, name)) is not None]
+        scale = 100 if name in _PERCENT else 1
+        row[name] = scale * fmean(known) if known else None
+    return row
+
+
+def attack_csv(rows: Sequence[Row]) -> str:
+    """Return the rows as CSV, numbers in full."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, [*_HEADERS, "seeds"], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def attack_markdown(rows: Sequence[Row]) -> str:
+    """Return the rows as a Markdown table."""
+    lines = [
+        "| " + " | ".join(_HEADERS.values()) + " |",
+        "| :-- | :-- |" + " --: |" * (len(_HEADERS) - 2),
+    ]
+    for row in rows:
+        cells = [_shown(name, row) for name in _HEADERS]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def _shown(name: str, row: Row) -> str:
+    value = row[name]
+    if isinstance(value, str):
+        return value
+    if value is None:
+        return "not run" if name == "accuracy" else "–"
+    if name in ("share", "largest_share"):
+        return f"{value:.2f}×"
+    if name in ("lost", "lost_last_ten"):
+        return f"{value:+.2f}".replace("-", "−")
+    return f"{value:.2f}" if name == "accuracy" else f"{value:.0f} %"
