@@ -1,0 +1,69 @@
+"""What a journal says about attackers, on a journal short enough to check by hand."""
+
+import pytest
+
+from terrafl.experiments.attacked.evidence import weigh
+
+
+def cohort(round, iteration, clients):
+    return {"event": "cohort", "round": round, "iteration": iteration, "clients": list(clients)}
+
+
+def averaged(round, iteration, **weights):
+    return {
+        "event": "averaged",
+        "round": round,
+        "iteration": iteration,
+        "clients": list(weights),
+        "weights": list(weights.values()),
+    }
+
+
+def acted(round, iteration, client, action):
+    kind = {"event": "refused"} if action == "refused" else {"event": "guard", "action": action}
+    return kind | {"round": round, "iteration": iteration, "client": client, "reason": "so"}
+
+
+JOURNAL = [
+    {"event": "federation", "clients": 4},
+    {"event": "attackers", "kind": "sign-flip", "clients": ["x", "y"]},
+    cohort(0, 0, "abx"),
+    averaged(0, 0, a=1.0, b=1.0, x=2.0),
+    acted(0, 0, "x", "clipped"),
+    acted(0, 0, "x", "capped"),
+    acted(0, 0, "a", "withheld"),
+    cohort(0, 1, "bx"),
+    averaged(0, 1, b=3.0, x=1.0),
+    acted(0, 1, "x", "corrected"),
+    cohort(1, 0, "axy"),
+    acted(1, 0, "y", "refused"),
+    acted(1, 0, "a", "quarantined"),
+    averaged(1, 0, x=4.0),
+]
+
+
+def test_a_share_is_summed_over_the_round_and_averaged_over_draws():
+    evidence = weigh(JOURNAL)
+
+    honest = (1 / 4 + (1 / 4 + 3 / 4) + 0) / 3  # a and b in round 0, a in round 1
+    attacker_x = ((2 / 4 + 1 / 4) + 1) / 2
+    attacker_y = 0.0
+    assert evidence.share == pytest.approx((2 / 4 + 1 / 4 + 1 + attacker_y) / 3 / honest)
+    assert evidence.largest_share == pytest.approx(attacker_x / honest)
+    assert (evidence.attackers, evidence.draws) == (2, 3)
+
+
+def test_an_update_is_caught_or_bounded_once_whatever_else_is_done_to_it():
+    evidence = weigh(JOURNAL)
+
+    # x sent three updates, y one; a sent two, b two.
+    assert (evidence.caught, evidence.falsely_caught) == (2 / 4, 1 / 4)
+    assert (evidence.bounded, evidence.falsely_bounded) == (1 / 4, 0.0)
+    assert evidence.actions["withheld"] == (0.0, 1 / 4)
+
+
+def test_attackers_who_were_never_drawn_leave_no_evidence():
+    evidence = weigh([JOURNAL[1], cohort(0, 0, "ab"), averaged(0, 0, a=1.0, b=1.0)])
+
+    assert evidence.share is evidence.largest_share is evidence.caught is None
+    assert (evidence.draws, evidence.falsely_caught) == (0, 0.0)
