@@ -29,7 +29,7 @@ __all__ = ["attack"]
 
 Methods = Annotated[
     str | None,
-    typer.Option(help=f"Comma-separated out of {', '.join(METHODS)}; left out: all but anchored."),
+    typer.Option(help=f"Comma-separated out of {', '.join(METHODS)}; left out: the first three."),
 ]
 Attacks = Annotated[
     str | None,

@@ -13,7 +13,8 @@ from terrafl.errors import ConfigurationError
 from terrafl.experiments.api import Settings, configure
 from terrafl.experiments.config import RunConfig
 from terrafl.experiments.sweep import Cell
-from terrafl.settings import suggest
+from terrafl.guard import Guard
+from terrafl.settings import suggest, to_plain
 
 __all__ = ["METHODS", "Attacked", "Method", "chosen_kinds", "chosen_methods", "plan"]
 
@@ -28,23 +29,38 @@ class Method:
         As tables name it.
     selector
         Its settings.
-    guarded
-        Whether the guard stands behind the border, with its defaults.
+    guard
+        Settings of the guard; ``None`` is none.
     """
 
     label: str
     selector: Mapping[str, Any]  # Any: what TOML can hold
-    guarded: bool = False
+    guard: Mapping[str, Any] | None = None
+
+
+_TERRAFORM = {"name": "terraform"}
+_NOTHING = {"recompute": False, "clip": 0.0, "size_cap": 0.0, "retrainings": 0, "quarantine": 0.0}
+_DEFAULT = to_plain(Guard())
+
+
+def _only(*settings: str) -> dict[str, Any]:  # Any: what TOML can hold
+    """Return a guard of one measure, set as by default."""
+    return _NOTHING | {name: _DEFAULT[name] for name in settings}
 
 
 METHODS: Mapping[str, Method] = {
-    "terraform": Method("Terraform, literal", {"name": "terraform"}),
-    "guarded": Method("Terraform, guarded", {"name": "terraform"}, guarded=True),
+    "terraform": Method("Terraform, literal", _TERRAFORM),
+    "guarded": Method("Terraform, guarded", _TERRAFORM, {}),
     "random": Method("Random", {"name": "random"}),
-    "anchored": Method(
-        "Terraform, anchored and guarded", {"name": "terraform", "anchor": True}, guarded=True
-    ),
+    "anchored": Method("Terraform, anchored, guarded", _TERRAFORM | {"anchor": True}, {}),
+    "guarded-random": Method("Random, guarded", {"name": "random"}, {}),
+    "recompute": Method("Terraform, norms measured", _TERRAFORM, _only("recompute")),
+    "clip": Method("Terraform, clipped", _TERRAFORM, _only("clip")),
+    "cap": Method("Terraform, sizes capped", _TERRAFORM, _only("size_cap")),
+    "budget": Method("Terraform, on a budget", _TERRAFORM, _only("retrainings")),
+    "quarantine": Method("Terraform, quarantine", _TERRAFORM, _only("quarantine")),
 }
+"""The three of the table, a fourth, and every measure of the guard alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +112,11 @@ def _configured(
     method: Method, kind: Kind, fraction: float, seed: int, settings: Settings
 ) -> RunConfig:
     own = settings.copy()
-    further = dict(own.get("settings") or {})
+    further: dict[str, Any] = dict(own.get("settings") or {})  # Any: what TOML can hold
     detail = further.pop("guard", {})  # of a guard, where there is one
-    own["settings"] = further | ({"guard": detail} if method.guarded else {})
+    if method.guard is not None:
+        further["guard"] = {**method.guard, **detail}
+    own["settings"] = further
     own["attack"] = {"kind": kind, "fraction": fraction}
     return configure(selector=method.selector, seed=seed, **own)
 
