@@ -39,6 +39,13 @@ def test_selection_loads_numpy_and_nothing_heavier():
     assert not loaded & HEAVY
 
 
+def test_the_guard_and_the_attacks_load_numpy_and_nothing_heavier():
+    loaded = loaded_by("import terrafl.guard, terrafl.attacks; terrafl.guard.Guard()")
+
+    assert "numpy" in loaded
+    assert not loaded & HEAVY
+
+
 def test_importing_the_package_costs_nothing():
     assert not loaded_by("import terrafl") & (HEAVY | {"numpy"})
 

@@ -14,11 +14,13 @@ if TYPE_CHECKING:
     from terrafl.algorithms import FedAvg, FedProx
     from terrafl.experiments.api import compare, run
     from terrafl.experiments.run import resume
+    from terrafl.guard import Guard
     from terrafl.selection import HBase, HiCSFL, Oort, PowerOfChoice, Random, Terraform
 
 __all__ = [
     "FedAvg",
     "FedProx",
+    "Guard",
     "HBase",
     "HiCSFL",
     "Oort",
@@ -37,6 +39,7 @@ __getattr__ = lazily(
         **dict.fromkeys(("FedAvg", "FedProx"), "terrafl.algorithms"),
         **dict.fromkeys(("compare", "run"), "terrafl.experiments.api"),
         "resume": "terrafl.experiments.run",
+        "Guard": "terrafl.guard",
         **dict.fromkeys(
             ("HBase", "HiCSFL", "Oort", "PowerOfChoice", "Random", "Terraform"),
             "terrafl.selection",
