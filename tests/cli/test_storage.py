@@ -8,10 +8,13 @@ import sys
 
 import pytest
 
+from terrafl.experiments.api import run
+
 # Runs inside the namespace, where it may mount: makes a small disk and tries commands on it.
 INSIDE = """
-import json, subprocess, sys
+import contextlib, io, json, subprocess, sys
 from pathlib import Path
+from terrafl.cli.main import main
 
 place = Path(sys.argv[1])
 disk, run = place / "disk", place / "disk" / "run"
@@ -21,23 +24,23 @@ def mount(options):
     subprocess.run(["mount", "-t", "tmpfs", "-o", options, "none", disk], check=True)
 
 def terrafl(*arguments):
-    code = "from terrafl.cli.main import main; main()"
-    done = subprocess.run(
-        [sys.executable, "-c", code, *map(str, arguments), "--workers=1", "--quiet"],
-        capture_output=True, text=True,
-    )
-    said.append([done.returncode, done.stderr])
+    sys.argv = ["terrafl", *map(str, arguments), "--workers=1", "--quiet"]
+    err = io.StringIO()
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(err):
+        try:
+            main()
+        except SystemExit as ended:
+            said.append([ended.code, err.getvalue()])
 
 def files():
     return {str(p.relative_to(run)): p.read_bytes().hex() for p in run.rglob("*") if p.is_file()}
 
 disk.mkdir()
 exec(sys.stdin.read())
-names = ("config.toml", "journal.jsonl", "model.safetensors", "summary.json")
 print(json.dumps({"said": said, "files": files()}))
 """
 FLAGS = ["--dataset=digits", "--clients=10", "--clients-per-round=8", "--model=linear"]
-FLAGS += ["--epochs=1", "--selector=terraform", "--set=selector.eta=1", "--rounds=60"]
+FLAGS += ["--epochs=1", "--selector=terraform", "--set=selector.eta=1", "--rounds=30"]
 
 
 @pytest.fixture(scope="module")
@@ -75,18 +78,30 @@ def on_disk(in_namespace, tmp_path):
     return played
 
 
-@pytest.fixture
-def whole(terrafl, tmp_path):
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
     """Return what a run writes whose disk has room."""
-    assert terrafl("run", *FLAGS, "--workers=1", "--out=whole").code == 0
+    settings = {"selector": {"eta": 1}, "training": {"epochs": 1}}
+    folder = tmp_path_factory.mktemp("whole") / "run"
+    run(
+        dataset="digits",
+        clients=10,
+        clients_per_round=8,
+        model="linear",
+        selector="terraform",
+        rounds=30,
+        settings=settings,
+        workers=1,
+        out=folder,
+    )
     names = ("journal.jsonl", "model.safetensors", "summary.json")
-    return {name: (tmp_path / "whole" / name).read_bytes() for name in names}
+    return {name: (folder / name).read_bytes() for name in names}
 
 
 def test_a_full_disk_stops_a_run_which_goes_on_when_there_is_room(on_disk, whole):
     said, files = on_disk(
         """
-mount("size=96k")
+mount("size=56k")
 terrafl("run", *FLAGS, "--out", run)
 terrafl("resume", run)
 mount("remount,size=16m")
@@ -126,7 +141,7 @@ terrafl("run", *FLAGS, "--out", run)
 def test_a_disk_that_is_read_only_is_refused_and_nothing_is_changed(on_disk, whole):
     said, files = on_disk(
         """
-mount("size=96k")
+mount("size=56k")
 terrafl("run", *FLAGS, "--out", run)
 before = files()
 mount("remount,size=16m,ro")
