@@ -136,3 +136,16 @@ def test_a_cohort_that_refusals_made_too_small_leaves_the_model_as_it_is(tiny, t
     (event,) = events(tmp_path / "run", "not aggregated")
     assert event["reason"].startswith("krum needs 5 models, got ")
     assert result.summary.rounds == 1
+
+
+@pytest.mark.parametrize("guard", [False, True])
+def test_with_a_robust_rule_a_round_in_which_everybody_is_refused_changes_nothing(
+    tiny, tmp_path, guard
+):
+    absurd = {"learning_rate": 1e38, "epochs": 5, "batch_size": 1}
+    config = tiny(selector="random", aggregation="median", training=absurd, guard=guard, rounds=1)
+
+    result = execute(config, tmp_path / "run")
+
+    assert result.summary.reports_refused == 8
+    assert events(tmp_path / "run", "averaged") == []

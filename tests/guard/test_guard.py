@@ -170,6 +170,22 @@ def test_a_report_without_a_model_is_believed_but_for_its_size():
     assert seen.reports[1].num_examples < 10**9
 
 
+def test_updates_that_are_hidden_do_not_make_the_others_look_long():
+    pairs = [sent("a", 1.0), sent("b", 1.0)]
+    hidden = [sent(name, 1.0)[1] for name in "cdefg"]
+
+    seen = Guard(clip=1.0).inspect(
+        RECEIVED,
+        [model for model, _ in pairs],
+        [*(report for _, report in pairs), *hidden],
+        final_layer=HEAD,
+        needs={"update_norm"},
+    )
+
+    assert [length(m) for m in seen.models] == pytest.approx([length(m) for m, _ in pairs])
+    assert len(seen.reports) == 7
+
+
 def test_a_client_is_retrained_so_often_and_no_more_in_its_newest_draws():
     guard = Guard(**OFF | {"retrainings": 2, "window": 2})
     heard = []

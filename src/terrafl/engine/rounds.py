@@ -194,19 +194,19 @@ class Rounds:
         state = self.state
         if self.selector_keeps_models:
             models = state.kept.updated(models)
+        if not models:
+            return
         stamp = {"round": state.round, "iteration": state.iteration}
+        rule = self.aggregation
+        if rule is not None and len(models) < rule.least_models:
+            reason = f"{rule.name} needs {rule.least_models} models, got {len(models)}"
+            self.record.note({"event": "not aggregated", **stamp, "reason": reason})
+            return
         if self.guard is not None or self.attackers is not None:
             told = {"clients": [m.client_id for m in models], "weights": [m.weight for m in models]}
             self.record.note({"event": "averaged", **stamp, **told})
-        if self.aggregation is not None:
-            few = self.aggregation.least_models
-            if 0 < len(models) < few:
-                reason = f"{self.aggregation.name} needs {few} models, got {len(models)}"
-                self.record.note({"event": "not aggregated", **stamp, "reason": reason})
-                return
-            models = self.aggregation.condense(state.model, models)
-        if models:
-            state.model = self.algorithm.aggregate(state.model, models)
+        chosen = models if rule is None else rule.condense(state.model, models)
+        state.model = self.algorithm.aggregate(state.model, chosen)
 
     def _refuse(self, refusals: Sequence[Refusal]) -> None:
         self.state.costs.reports_refused += len(refusals)

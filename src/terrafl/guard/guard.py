@@ -192,7 +192,7 @@ class Guard:
     def _remember(self, reports: Sequence[Report], norms: Mapping[str, float]) -> None:
         first = [report for report in reports if report.iteration == 0]
         self._recent.add(
-            [Seen(r.round, norms.get(r.client_id, 0.0), int(r.num_examples)) for r in first]
+            [Seen(r.round, norms.get(r.client_id), int(r.num_examples)) for r in first]
         )
         for report in reports:
             if report.iteration == 0:

@@ -15,10 +15,10 @@ Floats = NDArray[np.float64]
 
 
 class Seen(NamedTuple):
-    """One client in one round."""
+    """One client in one round; the norm is missing where its update was hidden."""
 
     round: int
-    norm: float
+    norm: float | None
     num_examples: int
 
 
@@ -45,12 +45,13 @@ class Recent:
         self.rows = [row for row in self.rows if row.round > newest - self.rounds]
 
     def norms(self) -> Floats:
-        """Return the norms of the updates."""
-        return np.array([row.norm for row in self.rows], dtype=np.float64)
+        """Return the norms of the updates that could be seen."""
+        return np.array([row.norm for row in self.rows if row.norm is not None], dtype=np.float64)
 
     def median_norm(self) -> float:
         """Return the usual norm of an update; 0 while nobody has sent one."""
-        return float(np.median(self.norms())) if self.rows else 0.0
+        norms = self.norms()
+        return float(np.median(norms)) if norms.size else 0.0
 
     def median_size(self) -> float:
         """Return the usual number of examples; infinite while nobody has told one."""
