@@ -19,6 +19,9 @@ from terrafl.errors import TerraflError, describe
 __all__ = ["main"]
 
 _INTERRUPTED = 130  # what typer makes of Ctrl-C
+# What typer raises at a mistake in the arguments. Flower keeps typer below 0.21, where that is
+# still click's own class: the second base of every such error, in the old typer and the new.
+_MISTAKE: type[Exception] = getattr(typer, "TyperException", typer.BadParameter.__mro__[2])
 
 app = typer.Typer(
     name="terrafl",
@@ -69,13 +72,15 @@ def _run(arguments: list[str], debug: bool) -> int:
         code = app(arguments, standalone_mode=False)
     except TerraflError as error:
         return _fail(str(error), error.exit_code, debug)
-    except typer.TyperException as error:
+    except _MISTAKE as error:
         message = _usage(error)
         return _fail(message, 2, debug) if message else 2  # help was shown in place of a message
     except OSError as error:  # a full disk, say
         return _fail(f"{error.filename or 'a file'} cannot be used: {error.strerror}.", 1, debug)
     except SystemExit:  # typer's answer when the reader of our output has seen enough
         return 0
+    except typer.Abort:  # Ctrl-C, in an old typer
+        code = _INTERRUPTED
     except Exception as error:  # a fault of ours, or of a class that the user wrote
         return _fail(f"{describe(error)}. To see the whole way there, add --debug.", 1, debug)
     if code == _INTERRUPTED:
@@ -94,6 +99,6 @@ def _fail(message: str, code: int, debug: bool) -> int:
     return code
 
 
-def _usage(error: typer.TyperException) -> str:
+def _usage(error: Exception) -> str:
     format_message = getattr(error, "format_message", None)
     return str(format_message() if format_message else error)

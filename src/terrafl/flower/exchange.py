@@ -1,0 +1,71 @@
+"""Sending messages to nodes and waiting for the answers, never longer than a deadline."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from flwr.app import Message
+from flwr.serverapp import Grid
+
+__all__ = ["Arrival", "Exchange", "exchange", "pull"]
+
+# Flower's own loop looks every 3 seconds; a look is one small request.
+_FIRST_LOOK_S, _LONGEST_LOOK_S = 0.02, 1.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Arrival:
+    """A reply, or Flower's word that none will come, and how long it took."""
+
+    message: Message
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Exchange:
+    """What came of sending messages.
+
+    Parameters
+    ----------
+    arrivals
+        By node.
+    owing
+        Nodes that had not replied at the deadline, by the message they owe a reply to.
+    """
+
+    arrivals: Mapping[int, Arrival]
+    owing: Mapping[str, int]
+
+
+def exchange(grid: Grid, messages: Iterable[Message], timeout_s: float) -> Exchange:
+    """Send messages, at most one to a node, and collect the replies until the deadline."""
+    sent = list(messages)
+    started = time.monotonic()
+    ids = list(grid.push_messages(sent)) if sent else []
+    if len(ids) != len(sent):  # some grids leave out what could not be sent
+        ids = [m.metadata.message_id for m in sent if m.metadata.message_id in set(ids)]
+        sent = [m for m in sent if m.metadata.message_id in set(ids)]
+    owing = {
+        str(message_id): message.metadata.dst_node_id
+        for message_id, message in zip(ids, sent, strict=True)
+        if message_id
+    }
+    arrivals: dict[int, Arrival] = {}
+    look_s = _FIRST_LOOK_S
+    while owing:
+        for message_id, message in pull(grid, owing).items():
+            arrivals[owing.pop(message_id)] = Arrival(message, time.monotonic() - started)
+        left_s = started + timeout_s - time.monotonic()
+        if left_s <= 0 or not owing:
+            break
+        time.sleep(min(look_s, left_s))
+        look_s = min(1.5 * look_s, _LONGEST_LOOK_S)
+    return Exchange(arrivals, owing)
+
+
+def pull(grid: Grid, owing: Mapping[str, int]) -> dict[str, Message]:
+    """Return the replies that have come, by the message they answer."""
+    found = {m.metadata.reply_to_message_id: m for m in grid.pull_messages(list(owing))}
+    return {message_id: found[message_id] for message_id in owing if message_id in found}

@@ -1,0 +1,264 @@
+"""The round loop on Flower: Algorithm 1 around any selector and any Flower strategy.
+
+What :mod:`terrafl.engine.rounds` is to simulated clients, this is to nodes: the same
+conversation, the same random streams, the same journal. What differs is that nodes come and go,
+fall silent and lie.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from flwr.app import ConfigRecord, Message, RecordDict
+from flwr.serverapp import Grid
+from flwr.serverapp.strategy import Strategy
+from numpy.typing import NDArray
+
+from terrafl.flower import wire
+from terrafl.flower.base_state import BaseState
+from terrafl.flower.border import Sound
+from terrafl.flower.exchange import exchange
+from terrafl.flower.replies import Replies, judge_replies
+from terrafl.flower.roster import Roster
+from terrafl.flower.state import FlowerState
+from terrafl.flower.subset import SubsetGrid, taking_everybody, weight_key
+from terrafl.flower.trace import Trace
+from terrafl.seeds import stream
+from terrafl.selection import Cohort, Context, Population, Refusal, Selector
+
+__all__ = ["FlowerPlan", "FlowerRounds"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlowerPlan:
+    """How many rounds, how wide, how patient.
+
+    Parameters
+    ----------
+    num_rounds
+        Rounds to run, $R$.
+    clients_per_round
+        Clients wanted at the start of a round, $K$.
+    seed
+        Of every random stream.
+    epochs
+        Passes over its data in one local training of a client, for the account of samples.
+    timeout_s
+        Longest wait for replies.
+    wait_s
+        Longest wait for clients to connect.
+    final_layer
+        Its name; ``None``: found by itself.
+    """
+
+    num_rounds: int
+    clients_per_round: int
+    seed: int
+    epochs: int
+    timeout_s: float
+    wait_s: float
+    final_layer: str | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class FlowerRounds:
+    """One run, from wherever its state stands."""
+
+    plan: FlowerPlan
+    grid: Grid
+    base: Strategy
+    selector: Selector
+    roster: Roster
+    trace: Trace
+    state: FlowerState
+    base_state: BaseState
+    _population: Population | None = field(default=None, init=False)
+    _has_waited: bool = field(default=False, init=False)
+
+    def run_round(self, config: ConfigRecord) -> None:
+        """Run one round, or what remains of one."""
+        state = self.state
+        if state.cohort is not None and not state.cohort:
+            return  # all have trained; what remains is to evaluate
+        online = self._gather()
+        if state.cohort is None:
+            state.open_round(self._announced(self.selector.draw(self._context(online))))
+        while state.cohort:
+            replies = self._train(state.cohort, config)
+            if replies.accepted:
+                self._aggregate(state.cohort, replies)
+            state.close_iteration(self._announced(self.selector.refine(replies.accepted)))
+            self.checkpoint()
+
+    def checkpoint(self) -> None:
+        """Keep the state."""
+        roster, base = self.roster, self.base_state
+        self.trace.save(self.state.to_checkpoint(self.selector, base, roster.sizes))
+
+    def _gather(self) -> dict[str, int]:
+        """Wait for clients: at first for as many as are wanted, later for anybody."""
+        plan = self.plan
+        wanted = 1 if self._has_waited else plan.clients_per_round
+        refused = self.roster.wait(self.grid, wanted, plan.wait_s, plan.timeout_s)
+        self._has_waited = True
+        self._refuse([*refused, *self.roster.late(self.grid)])
+        return self.roster.online(self.grid)
+
+    def _context(self, online: Mapping[str, int]) -> Context:
+        self._population = population = self.roster.population()
+        return Context(
+            round=self.state.round,
+            num_rounds=self.plan.num_rounds,
+            clients_per_round=self.plan.clients_per_round,
+            population=population,
+            generator=stream(self.plan.seed, "selection", round=self.state.round),
+            losses=self._losses,
+            available=self.roster.available(population, online, self.state.round),
+        )
+
+    def _announced(self, cohort: Cohort) -> Cohort:
+        """Write down who was chosen, and why."""
+        state = self.state
+        iteration = 0 if state.cohort is None else state.iteration + 1
+        if cohort.why:
+            self.trace.note({"event": "decision", "round": state.round, **cohort.why})
+        if cohort:
+            event = {"event": "cohort", "round": state.round, "iteration": iteration}
+            drawn_twice = any(draws > 1 for draws in cohort.draws)
+            draws = {"draws": cohort.draws} if drawn_twice else {}
+            self.trace.note(event | {"clients": cohort.clients} | draws)
+        return cohort
+
+    def _train(self, cohort: Cohort, config: ConfigRecord) -> Replies:
+        """Train a cohort; return the replies that passed the border."""
+        state, started = self.state, time.monotonic()
+        online = self.roster.online(self.grid)
+        nodes = {client: online[client] for client in cohort.clients if client in online}
+        done = exchange(
+            self.grid, self._requests(list(nodes.values()), config), self.plan.timeout_s
+        )
+        self.roster.owe(done.owing, state.round)
+        sent = state.model()
+        replies = judge_replies(
+            {client: done.arrivals.get(node) for client, node in nodes.items()},
+            nodes=nodes,
+            sent=sent,
+            weight_key=weight_key(self.base),
+            final_layer=self.plan.final_layer,
+            known_sizes=self.roster.known_sizes(),
+            round=state.round,
+            iteration=state.iteration,
+            needs=self.selector.needs,
+            timeout_s=self.plan.timeout_s,
+        )
+        gone = [Refusal(c, "the client is not connected") for c in cohort.clients if c not in nodes]
+        self._refuse([*gone, *replies.refused])
+        self.roster.learn(replies.accepted)
+        self._count(nodes, replies.sound, sent)
+        arrivals = {client: done.arrivals[n] for client, n in nodes.items() if n in done.arrivals}
+        self.trace.time(
+            {
+                "event": "iteration",
+                "round": state.round,
+                "iteration": state.iteration,
+                "train_s": round(time.monotonic() - started, 6),
+                "clients_s": [round(arrival.seconds, 6) for arrival in arrivals.values()],
+            }
+        )
+        return replies
+
+    def _requests(self, nodes: Sequence[int], config: ConfigRecord) -> Iterable[Message]:
+        """Let the strategy write the messages to these nodes, and to all of them."""
+        if not nodes:
+            return []
+        state, asked = self.state, config.copy()
+        asked[wire.ROUND], asked[wire.ITERATION] = state.round, state.iteration
+        grid = SubsetGrid(self.grid, nodes)
+        with taking_everybody(self.base):
+            return list(self.base.configure_train(state.step + 1, state.arrays.copy(), asked, grid))
+
+    def _aggregate(self, cohort: Cohort, replies: Replies) -> None:
+        """Let the strategy make the next global model; keep this one if it is none."""
+        state, draws = self.state, dict(zip(cohort.clients, cohort.draws, strict=True))
+        by_size = self.selector.averaging == "size"
+        messages = [
+            replies.sound[report.client_id].rewritten(
+                weight_key(self.base),
+                draws[report.client_id] * (report.num_examples if by_size else 1),
+            )
+            for report in replies.accepted
+        ]
+        state.step += 1
+        arrays, metrics = self.base.aggregate_train(state.step, messages)
+        if arrays is None or not all(np.isfinite(a.numpy()).all() for a in arrays.values()):
+            reason = "the strategy made no model" if arrays is None else "the model is not finite"
+            event = {"event": "kept", "round": state.round, "iteration": state.iteration}
+            self.trace.note(event | {"reason": reason})
+            return
+        state.arrays = arrays
+        if metrics is not None:
+            state.history.train[state.round + 1] = metrics
+
+    def _refuse(self, refusals: Iterable[Refusal]) -> None:
+        for refusal in refusals:
+            self.state.costs.reports_refused += 1
+            self.trace.note(
+                {
+                    "event": "refused",
+                    "round": self.state.round,
+                    "iteration": self.state.iteration,
+                    "client": refusal.client_id,
+                    "reason": refusal.reason,
+                }
+            )
+
+    def _count(
+        self,
+        asked: Iterable[str],
+        sound: Mapping[str, Sound],
+        sent: Mapping[str, NDArray[np.generic]],
+    ) -> None:
+        costs, model_bytes = self.state.costs, sum(array.nbytes for array in sent.values())
+        for client in asked:
+            costs.client_updates += 1
+            costs.bytes_down += model_bytes
+            costs.samples_trained += self.plan.epochs * self.roster.sizes[client]
+        costs.bytes_up += sum(model_bytes + 8 * len(reply.metrics) for reply in sound.values())
+
+    def _losses(
+        self, clients: Sequence[str], *, sample_size: int | None = None
+    ) -> NDArray[np.float64]:
+        """Ask clients for the loss of the current model; every client asked is a cost."""
+        assert self._population is not None
+        online, costs, messages = self.roster.online(self.grid), self.state.costs, []
+        positions = self._population.index(clients)
+        for client, size in zip(clients, self._population.sizes[positions].tolist(), strict=True):
+            question = ConfigRecord({wire.QUESTION: "loss"})
+            asked = size
+            if sample_size is not None and sample_size < size:
+                draw = stream(self.plan.seed, "loss", round=self.state.round, client=client)
+                question[wire.ROWS] = draw.choice(size, size=sample_size, replace=False).tolist()
+                asked = sample_size
+            if client in online:
+                content = RecordDict({"arrays": self.state.arrays, wire.RECORD: question})
+                messages.append(Message(content, online[client], f"query.{wire.ACTION}"))
+                costs.samples_queried += asked
+        costs.loss_queries += len(messages)
+        costs.bytes_up += 8 * len(messages)
+        costs.bytes_down += len(messages) * sum(a.nbytes for a in self.state.model().values())
+        arrivals = exchange(self.grid, messages, self.plan.timeout_s).arrivals
+        answers = {node: _loss(arrival.message) for node, arrival in arrivals.items()}
+        found = [answers.get(online.get(client, -1), np.nan) for client in clients]
+        return np.array(found, dtype=np.float64)
+
+
+def _loss(message: Message) -> float:
+    """Return the loss in an answer; NaN where there is none."""
+    if message.has_error():
+        return np.nan
+    answer = message.content.metric_records.get(wire.RECORD)
+    value = answer.get(wire.LOSS) if answer is not None else None
+    return float(value) if isinstance(value, int | float) else np.nan

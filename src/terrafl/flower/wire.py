@@ -1,0 +1,41 @@
+"""The few names that server and clients share on the wire."""
+
+from __future__ import annotations
+
+__all__ = [
+    "ACTION",
+    "CLIENT_ID",
+    "ITERATION",
+    "LOSS",
+    "NUM_EXAMPLES",
+    "QUESTION",
+    "RECORD",
+    "ROUND",
+    "ROWS",
+    "SQUARED_LOSS",
+    "TRAIN_LOSS",
+]
+
+ACTION = "terrafl"
+"""Name under which clients answer questions: messages of the type ``query.terrafl``."""
+
+RECORD = "terrafl"
+"""Name of the record that holds a question or its answer."""
+
+QUESTION = "question"
+"""``who`` (are you, and how much data have you) or ``loss`` (of this model on your data)."""
+
+ROUND = "terrafl-round"
+"""Round of a training request, counted from 0."""
+
+ITERATION = "terrafl-iteration"
+"""Iteration inside the round, counted from 0."""
+
+ROWS = "rows"
+"""Examples on which a loss is asked; absent: all of them."""
+
+CLIENT_ID = "client-id"
+NUM_EXAMPLES = "num-examples"
+LOSS = "loss"
+TRAIN_LOSS = "train_loss"
+SQUARED_LOSS = "train_squared_loss"
