@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 from flwr.app import Message, MetricRecord
 
@@ -13,12 +13,17 @@ from terrafl.runs.summary import Point
 __all__ = ["note_evaluation", "sound_evaluations"]
 
 
-def sound_evaluations(replies: Sequence[Message]) -> list[Message]:
-    """Return the evaluations that a strategy can average: finite, with the same metrics."""
-    judged = {str(number): metrics_of(reply) for number, reply in enumerate(replies)}
-    fit = {who: metrics for who, metrics in judged.items() if not isinstance(metrics, str)}
+def sound_evaluations(rounds: FlowerRounds, replies: Iterable[Message]) -> list[Message]:
+    """Return the evaluations that a strategy can average, in the order of clients.
+
+    They are finite and have the same metrics. Sums depend on their order in the last digits, and
+    Flower draws the order of nodes at random.
+    """
+    named = {rounds.roster.name(reply.metadata.src_node_id): reply for reply in replies}
+    judged = {name: metrics_of(named[name]) for name in sorted(named)}
+    fit = {name: metrics for name, metrics in judged.items() if not isinstance(metrics, str)}
     odd = alike(fit)
-    return [replies[int(who)] for who in fit if who not in odd]
+    return [named[name] for name in fit if name not in odd]
 
 
 def note_evaluation(rounds: FlowerRounds, metrics: MetricRecord, accuracy_key: str) -> None:

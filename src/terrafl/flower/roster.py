@@ -89,6 +89,10 @@ class Roster:
         connected = set(grid.get_node_ids())
         return {client: node for node, client in self._clients.items() if node in connected}
 
+    def name(self, node: int) -> str:
+        """Return the client on a node; a name of its own for one that has not said."""
+        return self._clients.get(node, f"node-{node}")
+
     def population(self) -> Population:
         """Return everybody heard of."""
         return Population.of({client: max(1, size) for client, size in self.sizes.items()})
@@ -155,7 +159,7 @@ class Roster:
             return claimed
         if public_key:
             return f"key-{hashlib.sha256(public_key).hexdigest()[:16]}"
-        return f"node-{node}"
+        return self.name(node)
 
     def _enrol(self, names: Mapping[int, str], sizes: Mapping[str, int]) -> list[Refusal]:
         claims = {name: size for name, size in sizes.items() if size > 0}

@@ -209,10 +209,12 @@ class ClientSelection(Strategy):
         self, server_round: int, replies: Iterable[Message]
     ) -> MetricRecord | None:
         """Let the strategy average the evaluations that pass the border."""
-        state = self._running().state
+        rounds = self._running()
+        state = rounds.state
         if server_round - 1 < state.round:
             return state.history.evaluate.get(server_round)
-        metrics = self.strategy.aggregate_evaluate(server_round, sound_evaluations(list(replies)))
+        sound = sound_evaluations(rounds, replies)
+        metrics = self.strategy.aggregate_evaluate(server_round, sound)
         if metrics is not None:
             state.history.evaluate[server_round] = metrics
             if not self._is_centrally_evaluated:

@@ -1,0 +1,132 @@
+"""A server that is killed goes on, and ends as if it had never been."""
+
+import json
+
+import pytest
+from flower_here import events, federation, local_grid, model
+
+pytest.importorskip("flwr", reason="flwr is installed by make test-flower")
+
+from flwr.app import MetricRecord
+from flwr.serverapp.strategy import (
+    DifferentialPrivacyServerSideAdaptiveClipping,
+    FedAdam,
+    FedAvg,
+    FedAvgM,
+    FedYogi,
+    QFedAvg,
+)
+
+from terrafl import HiCSFL, Oort, PowerOfChoice, Random, Terraform
+from terrafl.errors import RunFolderError
+from terrafl.flower import ClientSelection
+
+pytestmark = pytest.mark.usefixtures("flower")
+
+STATEFUL = {
+    "FedAvgM": (
+        lambda: FedAvgM(server_momentum=0.9, server_learning_rate=0.5),
+        lambda: Terraform(eta=2),
+    ),
+    "FedAdam": (FedAdam, lambda: Terraform(eta=2)),
+    "FedYogi": (FedYogi, HiCSFL),
+    "QFedAvg": (lambda: QFedAvg(client_learning_rate=0.1), Oort),
+    "adaptive DP": (
+        lambda: DifferentialPrivacyServerSideAdaptiveClipping(
+            FedAvgM(server_momentum=0.5), 0.0, 6, clipped_count_stddev=0.0
+        ),
+        lambda: PowerOfChoice(variant="rpow-d"),
+    ),
+}
+
+
+class Killed(BaseException):
+    """What stands for kill -9: nothing catches it, nothing is written after it."""
+
+
+def evaluate(server_round, arrays):
+    return MetricRecord({"accuracy": float(abs(arrays["head.bias"].numpy()).sum())})
+
+
+def run(folder, base, selector, *, die_at=None, rounds=3):
+    """Run in a folder; with ``die_at``, die when so many messages have been sent."""
+    grid = local_grid(federation(8))
+    push, sent = grid.push_messages, []
+
+    def pushed(messages):
+        messages = list(messages)
+        for message in messages:
+            sent.append(message)
+            if len(sent) == die_at:
+                raise Killed
+        return push(messages)
+
+    grid.push_messages = pushed
+    selection = ClientSelection(base(), selector(), clients_per_round=6, out=folder)
+    result = selection.start(grid, model(), num_rounds=rounds, timeout=5, evaluate_fn=evaluate)
+    return result, len(sent)
+
+
+@pytest.mark.parametrize(("base", "selector"), STATEFUL.values(), ids=STATEFUL)
+def test_a_run_killed_anywhere_ends_with_the_same_bytes(base, selector, tmp_path):
+    whole, total = run(tmp_path / "whole", base, selector)
+
+    for die_at in range(1, total, 7):
+        folder = tmp_path / str(die_at)
+        with pytest.raises(Killed):
+            run(folder, base, selector, die_at=die_at)
+        result, _ = run(folder, base, selector)
+
+        for name in ("journal.jsonl", "model.safetensors", "summary.json"):
+            assert (folder / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+        assert result.arrays == whole.arrays
+        assert result.train_metrics_clientapp == whole.train_metrics_clientapp
+        assert result.evaluate_metrics_clientapp == whole.evaluate_metrics_clientapp
+        assert result.evaluate_metrics_serverapp == whole.evaluate_metrics_serverapp
+
+
+def test_it_goes_on_in_the_middle_of_a_round(tmp_path):
+    with pytest.raises(Killed):
+        # 8 answers who they are, 6 train, then the second iteration of the round begins
+        run(tmp_path, FedAvg, lambda: Terraform(eta=2), die_at=8 + 6 + 1)
+    manifest = json.loads(
+        (sorted((tmp_path / "checkpoints").iterdir())[-1] / "manifest.json").read_text()
+    )["manifest"]
+    kept = json.loads(manifest)["values"]
+
+    assert (kept["round"], kept["iteration"], kept["step"]) == (0, 1, 1)
+    assert 2 <= len(kept["cohort"][0]) < 6
+
+
+def test_a_run_with_other_settings_is_not_gone_on_with(tmp_path):
+    with pytest.raises(Killed):
+        run(tmp_path, FedAvg, Random, die_at=20)
+
+    with pytest.raises(RunFolderError, match=r"holds a run with selector = .*random.*terraform"):
+        run(tmp_path, FedAvg, Terraform)
+    with pytest.raises(
+        RunFolderError, match=r"strategy = \['FedAvg'\]; this one has \['FedAdam'\]"
+    ):
+        run(tmp_path, FedAdam, Random)
+
+
+def test_a_finished_run_is_left_alone(tmp_path):
+    run(tmp_path, FedAvg, Random)
+
+    with pytest.raises(RunFolderError, match="already holds a finished run"):
+        run(tmp_path, FedAvg, Random)
+
+
+def test_the_report_reads_a_run_on_flower(tmp_path):
+    from terrafl.reports.collect import find_runs
+
+    run(tmp_path / "random", FedAvg, Random)
+    run(tmp_path / "terraform", FedAvg, lambda: Terraform(eta=2))
+
+    runs = {r.summary.selector: r.summary for r in find_runs([tmp_path])}
+
+    assert runs.keys() == {"random", "terraform"}
+    assert runs["random"].client_updates == 3 * 6
+    trained = sum(len(e["clients"]) for e in events(tmp_path / "terraform", "cohort"))
+    assert runs["terraform"].client_updates == trained
+    assert [point.round for point in runs["terraform"].curve] == [1, 2, 3]
