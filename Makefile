@@ -2,8 +2,11 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+# flwr pins older releases of typer, rich and packaging than ours: it has an environment of its own.
+FLOWER := .venv-flower/bin
+FLOWER_READY := .venv-flower/.ready
 
-.PHONY: demo test lint types imports pytest torture dist format clean
+.PHONY: demo test test-flower lint types imports pytest torture dist format clean
 
 demo: $(READY)
 	$(BIN)/terrafl demo
@@ -29,6 +32,10 @@ SEED ?= 0
 torture: $(READY)
 	$(BIN)/python tests/torture/torture.py --kills $(KILLS) --seed $(SEED)
 
+test-flower: $(FLOWER_READY)
+	$(FLOWER)/mypy
+	$(FLOWER)/pytest tests/flower src/terrafl/flower tests/cli
+
 dist: $(READY)
 	rm -rf dist
 	$(BIN)/python -m build --outdir dist
@@ -43,5 +50,10 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[dev]"
 	@touch $@
 
+$(FLOWER_READY): pyproject.toml constraints-flower.txt
+	$(PYTHON) -m venv .venv-flower
+	$(FLOWER)/python -m pip install --quiet --constraint constraints-flower.txt --editable ".[flower,dev]"
+	@touch $@
+
 clean:
-	rm -rf .venv dist demo report runs .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-flower dist demo report runs .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,1 @@
+"""Handwritten digits over unlike clients: a Flower app whose clients Terraform chooses."""
