@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -50,15 +50,22 @@ class Roster:
     _unanswered: dict[str, int] = field(default_factory=dict, init=False)  # node by question
     _owing: dict[str, tuple[int, int]] = field(default_factory=dict, init=False)
 
-    def wait(self, grid: Grid, wanted: int, wait_s: float, answer_s: float) -> list[Refusal]:
+    def wait(
+        self,
+        grid: Grid,
+        enough: Callable[[Collection[str]], bool],
+        *,
+        wait_s: float,
+        answer_s: float,
+    ) -> list[Refusal]:
         """Wait until enough clients are there, or the time is up and somebody is.
 
         Parameters
         ----------
         grid
             The nodes.
-        wanted
-            How many clients are enough.
+        enough
+            Whether these clients will do.
         wait_s
             Longest wait.
         answer_s
@@ -71,17 +78,17 @@ class Roster:
         """
         deadline = time.monotonic() + wait_s
         refused = self._meet(grid, answer_s)
-        while len(self.online(grid)) < wanted and time.monotonic() < deadline:
+        while not enough(self.online(grid)) and time.monotonic() < deadline:
             time.sleep(min(0.5, max(0.0, deadline - time.monotonic())))
             refused += self._meet(grid, answer_s)
-        there = len(self.online(grid))
-        if there == 0:
+        there = self.online(grid)
+        if not there:
             raise TerraflError(
                 f"no client could be reached within {wait_s:g} s: start the nodes, then this "
                 "server again with the same run folder to go on."
             )
-        if there < wanted:
-            _log.warning("%d of %d clients are there after %g s", there, wanted, wait_s)
+        if not enough(there):
+            _log.warning("going on with the %d clients that came in %g s", len(there), wait_s)
         return refused
 
     def online(self, grid: Grid) -> dict[str, int]:

@@ -8,7 +8,7 @@ fall silent and lie.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -100,9 +100,16 @@ class FlowerRounds:
 
     def _gather(self) -> dict[str, int]:
         """Wait for clients: at first for as many as are wanted, later for anybody."""
-        plan = self.plan
-        wanted = 1 if self._has_waited else plan.clients_per_round
-        refused = self.roster.wait(self.grid, wanted, plan.wait_s, plan.timeout_s)
+        plan, cohort = self.plan, self.state.cohort
+
+        def enough(there: Collection[str]) -> bool:
+            if self._has_waited:
+                return len(there) >= 1
+            if cohort is not None:  # a round that was interrupted
+                return set(cohort.clients) <= set(there)
+            return len(there) >= plan.clients_per_round
+
+        refused = self.roster.wait(self.grid, enough, wait_s=plan.wait_s, answer_s=plan.timeout_s)
         self._has_waited = True
         self._refuse([*refused, *self.roster.late(self.grid)])
         return self.roster.online(self.grid)

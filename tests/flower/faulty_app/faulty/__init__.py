@@ -1,0 +1,1 @@
+"""Clients without any framework, some of which fail on purpose."""
