@@ -160,7 +160,7 @@ def test_a_model_that_overflows_on_the_server_is_not_taken(tmp_path):
     selection = ClientSelection(base, Random(), clients_per_round=4, out=tmp_path)
     result = selection.start(local_grid(nodes), model(), num_rounds=1, timeout=5)
 
-    assert [e["reason"] for e in events(tmp_path, "kept")] == ["the model is not finite"]
+    assert [e["reason"] for e in events(tmp_path, "not aggregated")] == ["the model is not finite"]
     assert result.arrays == model()
 
 

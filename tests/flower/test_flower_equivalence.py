@@ -43,8 +43,17 @@ PAIRS = {
 }
 
 
-@pytest.mark.parametrize(("selector", "algorithm", "base"), PAIRS.values(), ids=PAIRS)
-def test_flower_and_the_simulator_agree(selector, algorithm, base, tmp_path):
+@pytest.mark.parametrize("pair", PAIRS)
+def test_flower_and_the_simulator_agree(pair, tmp_path):
+    agree(*PAIRS[pair], None, tmp_path)
+
+
+def test_they_agree_under_the_guard_as_well(tmp_path):
+    agree(*PAIRS["terraform, fedavg"], Guard, tmp_path)
+
+
+def agree(selector, algorithm, base, guard, tmp_path):
+    """Run both and compare who was chosen and what came out."""
     simulated = tmp_path / "simulated"
     result = terrafl.run(
         dataset="digits",
@@ -56,6 +65,7 @@ def test_flower_and_the_simulator_agree(selector, algorithm, base, tmp_path):
         seed=5,
         # mini-batches beyond what is trained several clients at a time
         training={"learning_rate": 0.1, "epochs": 2, "batch_size": 65},
+        guard=guard is not None,
         workers=1,
         out=simulated,
     )
@@ -64,7 +74,12 @@ def test_flower_and_the_simulator_agree(selector, algorithm, base, tmp_path):
         nodes = nodes_of(crew, data, result.config)
         initial = record(crew.layout.tensors(crew.initial_model))
         ClientSelection(
-            base(), selector(), clients_per_round=WIDTH, seed=5, out=tmp_path / "flower"
+            base(),
+            selector(),
+            clients_per_round=WIDTH,
+            seed=5,
+            guard=guard() if guard else None,
+            out=tmp_path / "flower",
         ).start(local_grid(nodes), initial, num_rounds=ROUNDS, timeout=60)
 
     assert cohorts(tmp_path / "flower") == cohorts(simulated)

@@ -150,9 +150,9 @@ def test_the_newest_of_two_nodes_with_one_name_is_asked(tmp_path):
     def evaluate(server_round, arrays):
         nodes[2] = Node(new, {"partition-id": 0})
 
-    result = ClientSelection(FedAvg(fraction_evaluate=0.0), Random(), clients_per_round=1).start(
-        grid, model(), num_rounds=1, timeout=5, evaluate_fn=evaluate
-    )
+    result = ClientSelection(
+        FedAvg(fraction_evaluate=0.0), Random(), clients_per_round=1, guard=None
+    ).start(grid, model(), num_rounds=1, timeout=5, evaluate_fn=evaluate)
 
     own = np.random.default_rng(0).normal(0, 1.0, size=(3,)).astype(np.float32)
     np.testing.assert_allclose(result.arrays["head.bias"].numpy(), own, rtol=1e-5)

@@ -69,7 +69,7 @@ def test_in_flower_s_simulation_the_rounds_are_run_and_told(tmp_path):
     with Processes(tmp_path / "flower") as processes:
         processes.superlink(simulation=True)
         nodes = "num-supernodes=8 client-resources-num-cpus=1"
-        finish(start_run(processes, out, "--federation-config", nodes, num_rounds=2))
+        finish(start_run(processes, out, "--federation-config", nodes, num_rounds=2, wait=300.0))
 
     assert {(r, i) for r, i, _ in cohorts(out)} >= {(0, 0), (0, 1), (1, 0)}
     assert all(len(clients) == 5 for _, i, clients in cohorts(out) if i == 0)

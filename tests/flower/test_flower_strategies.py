@@ -66,7 +66,7 @@ def arrays_of(result):
 def test_with_everybody_chosen_a_strategy_does_what_it_does_by_itself(base):
     alone = base().start(local_grid(federation(10)), model(), num_rounds=3)
 
-    chosen = ClientSelection(base(), Random(), clients_per_round=10)
+    chosen = ClientSelection(base(), Random(), clients_per_round=10, guard=None)
     together = chosen.start(local_grid(federation(10)), model(), num_rounds=3, timeout=5)
 
     for key, array in arrays_of(alone).items():
@@ -81,7 +81,9 @@ def test_inner_iterations_happen_inside_a_round_of_any_strategy(base, tmp_path):
     strategy, grid, initial = base(), local_grid(federation(12)), model()
     steps = watch(strategy)
 
-    selection = ClientSelection(strategy, Terraform(eta=3), clients_per_round=10, out=tmp_path)
+    selection = ClientSelection(
+        strategy, Terraform(eta=3), clients_per_round=10, guard=None, out=tmp_path
+    )
     result = selection.start(grid, initial, num_rounds=2, timeout=5)
 
     rounds = [[c for r, _, c in cohorts(tmp_path) if r == number] for number in (0, 1)]
@@ -154,10 +156,10 @@ def test_a_selector_that_averages_plainly_is_averaged_plainly():
     nodes = federation(3, sizes=[1, 10, 100])
     everybody = PowerOfChoice(candidates="all")
 
-    plain = ClientSelection(FedAvg(), everybody, clients_per_round=3).start(
+    plain = ClientSelection(FedAvg(), everybody, clients_per_round=3, guard=None).start(
         local_grid(nodes), model(), num_rounds=1, timeout=5
     )
-    by_size = ClientSelection(FedAvg(), Random(), clients_per_round=3).start(
+    by_size = ClientSelection(FedAvg(), Random(), clients_per_round=3, guard=None).start(
         local_grid(nodes), model(), num_rounds=1, timeout=5
     )
 
@@ -201,3 +203,20 @@ def test_it_must_be_the_outermost_strategy():
 
     with pytest.raises(ConfigurationError, match="must be the outermost strategy"):
         outside.start(local_grid(federation(4)), model(), num_rounds=1)
+
+
+def test_the_guard_is_on_unless_it_is_switched_off(tmp_path):
+    def pulled(guard, folder):
+        nodes = federation(6, sizes=[100, 100, 100, 100, 100, 3000])
+        settings = {} if guard else {"guard": None}
+        selection = ClientSelection(FedAvg(), Random(), clients_per_round=6, out=folder, **settings)
+        arrays = selection.start(local_grid(nodes), model(), num_rounds=1, timeout=5).arrays
+        return float(arrays["head.bias"].numpy().mean())
+
+    guarded, trusting = pulled(True, tmp_path / "on"), pulled(False, tmp_path / "off")
+
+    # Client 5, the furthest off, claims thirty times the data of the others.
+    assert trusting > guarded
+    actions = {(e["client"], e["action"]) for e in events(tmp_path / "on", "guard")}
+    assert ("5", "capped") in actions
+    assert not events(tmp_path / "off", "guard")

@@ -50,13 +50,13 @@ class Sound:
     num_examples: int
     seconds: float
 
-    def rewritten(self, weight_key: str, weight: float) -> Message:
-        """Return the reply as a strategy shall see it: arrays in order, with this weight."""
-        content = self.message.content
+    def rewritten(self, weight_key: str, weight: float, arrays: Arrays | None = None) -> Message:
+        """Return the reply as a strategy shall see it: this weight, and other arrays if given."""
+        content, shown = self.message.content, self.arrays if arrays is None else arrays
         (array_key,), (metric_key,) = content.array_records, content.metric_records
-        if list(content.array_records[array_key]) != list(self.arrays):
-            ordered = {key: Array(np.asarray(array)) for key, array in self.arrays.items()}
-            content[array_key] = ArrayRecord(ordered)
+        if arrays is not None or list(content.array_records[array_key]) != list(shown):
+            record = {key: Array(np.asarray(array)) for key, array in shown.items()}
+            content[array_key] = ArrayRecord(record)
         if self.metrics[weight_key] != weight:
             content[metric_key] = MetricRecord({**self.metrics, weight_key: weight})
         return self.message

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from flwr.app import Message
 from flwr.serverapp import Grid
 
-__all__ = ["Arrival", "Exchange", "exchange", "pull"]
+__all__ = ["Arrival", "Exchange", "exchange", "pull", "send"]
 
 # Flower's own loop looks every 3 seconds; a look is one small request.
 _FIRST_LOOK_S, _LONGEST_LOOK_S = 0.02, 1.0
@@ -41,17 +41,8 @@ class Exchange:
 
 def exchange(grid: Grid, messages: Iterable[Message], timeout_s: float) -> Exchange:
     """Send messages, at most one to a node, and collect the replies until the deadline."""
-    sent = list(messages)
     started = time.monotonic()
-    ids = list(grid.push_messages(sent)) if sent else []
-    if len(ids) != len(sent):  # some grids leave out what could not be sent
-        ids = [m.metadata.message_id for m in sent if m.metadata.message_id in set(ids)]
-        sent = [m for m in sent if m.metadata.message_id in set(ids)]
-    owing = {
-        str(message_id): message.metadata.dst_node_id
-        for message_id, message in zip(ids, sent, strict=True)
-        if message_id
-    }
+    owing = send(grid, messages)
     arrivals: dict[int, Arrival] = {}
     look_s = _FIRST_LOOK_S
     while owing:
@@ -63,6 +54,20 @@ def exchange(grid: Grid, messages: Iterable[Message], timeout_s: float) -> Excha
         time.sleep(min(look_s, left_s))
         look_s = min(1.5 * look_s, _LONGEST_LOOK_S)
     return Exchange(arrivals, owing)
+
+
+def send(grid: Grid, messages: Iterable[Message]) -> dict[str, int]:
+    """Send messages; return the node that each was sent to, by message."""
+    sent = list(messages)
+    ids = list(grid.push_messages(sent)) if sent else []
+    if len(ids) != len(sent):  # some grids leave out what could not be sent
+        sent = [m for m in sent if m.metadata.message_id in set(ids)]
+        ids = [m.metadata.message_id for m in sent]
+    return {
+        str(message_id): message.metadata.dst_node_id
+        for message_id, message in zip(ids, sent, strict=True)
+        if message_id
+    }
 
 
 def pull(grid: Grid, owing: Mapping[str, int]) -> dict[str, Message]:

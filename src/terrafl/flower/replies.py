@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from terrafl.flower import wire
 from terrafl.flower.border import Sound, alike, sound_reply, too_large
 from terrafl.flower.exchange import Arrival
-from terrafl.flower.final_layer import FinalLayer
+from terrafl.flower.flat import Flat
 from terrafl.selection import Refusal, Report, judge
+from terrafl.selection.final_layer import MEASURABLE
 from terrafl.selection.report import Need
 
 __all__ = ["Replies", "judge_replies"]
@@ -45,7 +46,7 @@ def judge_replies(
     nodes: Mapping[str, int],
     sent: Mapping[str, NDArray[np.generic]],
     weight_key: str,
-    final_layer: str | None,
+    flat: Flat,
     known_sizes: Sequence[int],
     round: int,
     iteration: int,
@@ -64,8 +65,8 @@ def judge_replies(
         The model that was sent.
     weight_key
         The metric that holds the number of examples.
-    final_layer
-        Name of the final layer; ``None``: found by itself.
+    flat
+        How the model lies in a vector.
     known_sizes
         Sizes accepted before.
     round, iteration, needs
@@ -92,15 +93,15 @@ def judge_replies(
             sound[client] = judged
     faults |= too_large({c: reply.num_examples for c, reply in sound.items()}, known_sizes)
     faults |= alike({c: reply.metrics for c, reply in sound.items() if c not in faults})
-    measured = {"update_norm", "weight_norm", "bias_norm", "weight_update", "bias_update"}
-    layer = FinalLayer.find(sent, final_layer) if measured & set(needs) else None
+    received = flat.vector(sent)
     reports = [
         Report(
             client_id=client,
             round=round,
             iteration=iteration,
             num_examples=reply.num_examples,
-            **{need: _answer(need, reply, sent, layer) for need in needs},  # type: ignore[arg-type]  # keyed by Need
+            **flat.final_layer.measure(flat.vector(reply.arrays), received, needs),  # type: ignore[arg-type]  # keyed by Need
+            **{need: _told(need, reply) for need in needs if need not in MEASURABLE},  # type: ignore[arg-type]  # keyed by Need
         )
         for client, reply in sound.items()
         if client not in faults
@@ -112,16 +113,6 @@ def judge_replies(
     return Replies(accepted, sound, (*others, *refused))
 
 
-def _answer(
-    need: Need,
-    reply: Sound,
-    sent: Mapping[str, NDArray[np.generic]],
-    layer: FinalLayer | None,
-) -> object:
-    """Return a field of a report: measured here wherever it can be, else as the client says."""
-    if need == "duration_s":
-        return reply.seconds
-    if need in _TOLD:
-        return reply.metrics.get(_TOLD[need])
-    assert layer is not None
-    return layer.answer(need, sent, reply.arrays)
+def _told(need: Need, reply: Sound) -> object:
+    """Return what the model does not show: a duration as measured, a loss as the client says."""
+    return reply.seconds if need == "duration_s" else reply.metrics.get(_TOLD[need])

@@ -5,19 +5,18 @@ from __future__ import annotations
 import hashlib
 import logging
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
-from flwr.app import ConfigRecord, Message, RecordDict
 from flwr.serverapp import Grid
 from numpy.typing import NDArray
 
 from terrafl.errors import TerraflError
-from terrafl.flower import wire
 from terrafl.flower.border import too_large
-from terrafl.flower.exchange import exchange, pull
+from terrafl.flower.exchange import pull, send
+from terrafl.flower.questions import identity_in, identity_question
 from terrafl.selection import Population, Refusal, Report
 
 __all__ = ["Identity", "Roster"]
@@ -28,6 +27,7 @@ Identity = Literal["node-config", "public-key"]
 """Where a client's name comes from."""
 
 _SIT_OUT_ROUNDS = 3
+_LOOK_S = 0.1
 
 
 @dataclass(slots=True)
@@ -47,7 +47,8 @@ class Roster:
     sizes: dict[str, int] = field(default_factory=dict)
     _clients: dict[int, str] = field(default_factory=dict, init=False)  # by node
     _asked: set[int] = field(default_factory=set, init=False)
-    _unanswered: dict[str, int] = field(default_factory=dict, init=False)  # node by question
+    # Node and time of asking, by question.
+    _unanswered: dict[str, tuple[int, float]] = field(default_factory=dict, init=False)
     _owing: dict[str, tuple[int, int]] = field(default_factory=dict, init=False)
 
     def wait(
@@ -77,11 +78,15 @@ class Roster:
             New nodes that were turned away, and why.
         """
         deadline = time.monotonic() + wait_s
-        refused = self._meet(grid, answer_s)
-        while not enough(self.online(grid)) and time.monotonic() < deadline:
-            time.sleep(min(0.5, max(0.0, deadline - time.monotonic())))
-            refused += self._meet(grid, answer_s)
+        refused = self._meet(grid)
         there = self.online(grid)
+        while self._is_asking(answer_s) or not enough(there):
+            left_s = deadline - time.monotonic()
+            if left_s <= 0:
+                break
+            time.sleep(min(_LOOK_S, left_s))
+            refused += self._meet(grid)
+            there = self.online(grid)
         if not there:
             raise TerraflError(
                 f"no client could be reached within {wait_s:g} s: start the nodes, then this "
@@ -141,22 +146,23 @@ class Roster:
             if node in self._clients
         ]
 
-    def _meet(self, grid: Grid, answer_s: float) -> list[Refusal]:
-        """Learn who new nodes are, without waiting again for those that would not say."""
-        nodes = {node.node_id: node for node in grid.get_nodes()}
-        new = [node for node in nodes if node not in self._asked]
+    def _is_asking(self, answer_s: float) -> bool:
+        """Whether somebody was asked who they are so lately that an answer may still come."""
+        now = time.monotonic()
+        return any(now - asked < answer_s for _, asked in self._unanswered.values())
+
+    def _meet(self, grid: Grid) -> list[Refusal]:
+        """Ask new nodes who they are, and hear those that have answered."""
+        nodes = {node.node_id: node.public_key for node in grid.get_nodes()}
+        new, now = [node for node in nodes if node not in self._asked], time.monotonic()
         self._asked |= set(new)
-        answers: dict[int, Message] = {}
-        if self._unanswered:
-            came = pull(grid, self._unanswered)
-            answers |= {self._unanswered.pop(message_id): m for message_id, m in came.items()}
-        if new:
-            asked = exchange(grid, _questions(new), answer_s)
-            answers |= {node: arrival.message for node, arrival in asked.arrivals.items()}
-            self._unanswered |= asked.owing
-        said = {node: _said(message) for node, message in answers.items()}
+        asked = send(grid, map(identity_question, new))
+        self._unanswered |= {message_id: (node, now) for message_id, node in asked.items()}
+        owed = {message_id: node for message_id, (node, _) in self._unanswered.items()}
+        came = pull(grid, owed) if owed else {}
+        said = {self._unanswered.pop(i)[0]: identity_in(message) for i, message in came.items()}
         names = {
-            node: self._name(node, nodes[node].public_key if node in nodes else b"", claimed)
+            node: self._name(node, nodes.get(node, b""), claimed)
             for node, (claimed, _) in said.items()
         }
         return self._enrol(names, {names[node]: size for node, (_, size) in said.items()})
@@ -178,19 +184,3 @@ class Roster:
             self._clients[node] = name  # later nodes of the same name stand after earlier ones
             self.sizes[name] = sizes[name] or self.sizes.get(name, 0)
         return [Refusal(name, reason) for name, reason in sorted(wild.items())]
-
-
-def _questions(nodes: Sequence[int]) -> Iterable[Message]:
-    content = RecordDict({wire.RECORD: ConfigRecord({wire.QUESTION: "who"})})
-    return [Message(content, node, f"query.{wire.ACTION}") for node in nodes]
-
-
-def _said(message: Message) -> tuple[str, int]:
-    """Return the name and size in an answer; empty and 0 where there is none."""
-    if message.has_error():  # most likely the client app does not know the question
-        return "", 0
-    answer = message.content.config_records.get(wire.RECORD, ConfigRecord())
-    name, size = answer.get(wire.CLIENT_ID), answer.get(wire.NUM_EXAMPLES)
-    if not isinstance(name, str) or not name.isprintable() or len(name) > 100:
-        name = ""
-    return name, size if type(size) is int and size > 0 else 0

@@ -12,22 +12,27 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from flwr.app import ConfigRecord, Message, RecordDict
+from flwr.app import ConfigRecord, Message
 from flwr.serverapp import Grid
 from flwr.serverapp.strategy import Strategy
 from numpy.typing import NDArray
 
+from terrafl.algorithms import LocalModel
 from terrafl.flower import wire
 from terrafl.flower.base_state import BaseState
 from terrafl.flower.border import Sound
 from terrafl.flower.exchange import exchange
+from terrafl.flower.flat import Flat
+from terrafl.flower.questions import loss_in, loss_question
 from terrafl.flower.replies import Replies, judge_replies
 from terrafl.flower.roster import Roster
 from terrafl.flower.state import FlowerState
 from terrafl.flower.subset import SubsetGrid, taking_everybody, weight_key
 from terrafl.flower.trace import Trace
+from terrafl.guard import Guard, Inspection
 from terrafl.seeds import stream
-from terrafl.selection import Cohort, Context, Population, Refusal, Selector
+from terrafl.selection import Cohort, Context, Refusal, Report, Selector
+from terrafl.selection.final_layer import MEASURABLE
 
 __all__ = ["FlowerPlan", "FlowerRounds"]
 
@@ -75,8 +80,13 @@ class FlowerRounds:
     trace: Trace
     state: FlowerState
     base_state: BaseState
-    _population: Population | None = field(default=None, init=False)
+    guard: Guard | None
+    _flat: Flat = field(init=False)
     _has_waited: bool = field(default=False, init=False)
+
+    def __post_init__(self) -> None:
+        measured = bool(MEASURABLE & self.selector.needs)
+        self._flat = Flat.of(self.state.model(), self.plan.final_layer, wants_final_layer=measured)
 
     def run_round(self, config: ConfigRecord) -> None:
         """Run one round, or what remains of one."""
@@ -88,15 +98,15 @@ class FlowerRounds:
             state.open_round(self._announced(self.selector.draw(self._context(online))))
         while state.cohort:
             replies = self._train(state.cohort, config)
-            if replies.accepted:
-                self._aggregate(state.cohort, replies)
-            state.close_iteration(self._announced(self.selector.refine(replies.accepted)))
+            heard = self._aggregate(self._inspected(state.cohort, replies), replies)
+            state.close_iteration(self._announced(self.selector.refine(heard)))
             self.checkpoint()
 
     def checkpoint(self) -> None:
         """Keep the state."""
-        roster, base = self.roster, self.base_state
-        self.trace.save(self.state.to_checkpoint(self.selector, base, roster.sizes))
+        self.trace.save(
+            self.state.to_checkpoint(self.selector, self.base_state, self.guard, self.roster.sizes)
+        )
 
     def _gather(self) -> dict[str, int]:
         """Wait for clients: at first for as many as are wanted, later for anybody."""
@@ -115,7 +125,7 @@ class FlowerRounds:
         return self.roster.online(self.grid)
 
     def _context(self, online: Mapping[str, int]) -> Context:
-        self._population = population = self.roster.population()
+        population = self.roster.population()
         return Context(
             round=self.state.round,
             num_rounds=self.plan.num_rounds,
@@ -154,7 +164,7 @@ class FlowerRounds:
             nodes=nodes,
             sent=sent,
             weight_key=weight_key(self.base),
-            final_layer=self.plan.final_layer,
+            flat=self._flat,
             known_sizes=self.roster.known_sizes(),
             round=state.round,
             iteration=state.iteration,
@@ -187,27 +197,54 @@ class FlowerRounds:
         with taking_everybody(self.base):
             return list(self.base.configure_train(state.step + 1, state.arrays.copy(), asked, grid))
 
-    def _aggregate(self, cohort: Cohort, replies: Replies) -> None:
-        """Let the strategy make the next global model; keep this one if it is none."""
-        state, draws = self.state, dict(zip(cohort.clients, cohort.draws, strict=True))
+    def _inspected(self, cohort: Cohort, replies: Replies) -> Inspection:
+        """Let the guard look at what passed the border, if there is one."""
+        draws = dict(zip(cohort.clients, cohort.draws, strict=True))
         by_size = self.selector.averaging == "size"
-        messages = [
-            replies.sound[report.client_id].rewritten(
-                weight_key(self.base),
-                draws[report.client_id] * (report.num_examples if by_size else 1),
+        models = tuple(
+            LocalModel(
+                client_id=report.client_id,
+                vector=self._flat.vector(replies.sound[report.client_id].arrays),
+                weight=draws[report.client_id] * (report.num_examples if by_size else 1),
+                num_steps=0,
             )
             for report in replies.accepted
-        ]
+        )
+        if self.guard is None or not models:
+            return Inspection(models, replies.accepted, ())
+        return self.guard.inspect(
+            self._flat.vector(self.state.model()),
+            models,
+            replies.accepted,
+            final_layer=self._flat.final_layer,
+            needs=self.selector.needs,
+            averaging=self.selector.averaging,
+            known_sizes=self.roster.sizes,
+        )
+
+    def _aggregate(self, inspected: Inspection, replies: Replies) -> tuple[Report, ...]:
+        """Let the strategy make the next global model; return what the selector may hear."""
+        for event in inspected.events:
+            self.trace.note(event)
+        if not inspected.models:
+            return inspected.reports
+        state, messages = self.state, []
+        for model in inspected.models:
+            sound = replies.sound[model.client_id]
+            same = np.array_equal(model.vector, self._flat.vector(sound.arrays))
+            arrays = None if same else self._flat.arrays(model.vector, sound.arrays)
+            messages.append(sound.rewritten(weight_key(self.base), model.weight, arrays))
         state.step += 1
-        arrays, metrics = self.base.aggregate_train(state.step, messages)
-        if arrays is None or not all(np.isfinite(a.numpy()).all() for a in arrays.values()):
-            reason = "the strategy made no model" if arrays is None else "the model is not finite"
-            event = {"event": "kept", "round": state.round, "iteration": state.iteration}
-            self.trace.note(event | {"reason": reason})
-            return
-        state.arrays = arrays
+        new, metrics = self.base.aggregate_train(state.step, messages)
+        if new is None or not all(np.isfinite(a.numpy()).all() for a in new.values()):
+            reason = "the strategy made no model" if new is None else "the model is not finite"
+            event = {"event": "not aggregated", "round": state.round}
+            self.trace.note(event | {"iteration": state.iteration, "reason": reason})
+            return inspected.reports
+        state.arrays = new
         if metrics is not None:
             state.history.train[state.round + 1] = metrics
+        return inspected.reports
 
     def _refuse(self, refusals: Iterable[Refusal]) -> None:
         for refusal in refusals:
@@ -239,33 +276,29 @@ class FlowerRounds:
         self, clients: Sequence[str], *, sample_size: int | None = None
     ) -> NDArray[np.float64]:
         """Ask clients for the loss of the current model; every client asked is a cost."""
-        assert self._population is not None
-        online, costs, messages = self.roster.online(self.grid), self.state.costs, []
-        positions = self._population.index(clients)
-        for client, size in zip(clients, self._population.sizes[positions].tolist(), strict=True):
-            question = ConfigRecord({wire.QUESTION: "loss"})
-            asked = size
-            if sample_size is not None and sample_size < size:
-                draw = stream(self.plan.seed, "loss", round=self.state.round, client=client)
-                question[wire.ROWS] = draw.choice(size, size=sample_size, replace=False).tolist()
-                asked = sample_size
-            if client in online:
-                content = RecordDict({"arrays": self.state.arrays, wire.RECORD: question})
-                messages.append(Message(content, online[client], f"query.{wire.ACTION}"))
-                costs.samples_queried += asked
-        costs.loss_queries += len(messages)
-        costs.bytes_up += 8 * len(messages)
-        costs.bytes_down += len(messages) * sum(a.nbytes for a in self.state.model().values())
-        arrivals = exchange(self.grid, messages, self.plan.timeout_s).arrivals
-        answers = {node: _loss(arrival.message) for node, arrival in arrivals.items()}
-        found = [answers.get(online.get(client, -1), np.nan) for client in clients]
+        state, nodes = self.state, self.roster.online(self.grid)
+        rows = {client: self._rows(client, sample_size) for client in clients if client in nodes}
+        questions = [
+            loss_question(nodes[client], state.arrays, chosen) for client, chosen in rows.items()
+        ]
+        arrivals = exchange(self.grid, questions, self.plan.timeout_s).arrivals
+        answers = {node: loss_in(arrival.message) for node, arrival in arrivals.items()}
+        costs = state.costs
+        costs.loss_queries += len(rows)
+        costs.samples_queried += sum(
+            self.roster.sizes[client] if chosen is None else len(chosen)
+            for client, chosen in rows.items()
+        )
+        costs.bytes_up += 8 * len(rows)
+        costs.bytes_down += len(rows) * sum(array.nbytes for array in state.model().values())
+        found = [answers.get(nodes.get(client, -1), np.nan) for client in clients]
         return np.array(found, dtype=np.float64)
 
-
-def _loss(message: Message) -> float:
-    """Return the loss in an answer; NaN where there is none."""
-    if message.has_error():
-        return np.nan
-    answer = message.content.metric_records.get(wire.RECORD)
-    value = answer.get(wire.LOSS) if answer is not None else None
-    return float(value) if isinstance(value, int | float) else np.nan
+    def _rows(self, client: str, sample_size: int | None) -> list[int] | None:
+        """Draw the examples on which a loss is asked, as the simulator does."""
+        size = self.roster.sizes[client]
+        if sample_size is None or sample_size >= size:
+            return None
+        draw = stream(self.plan.seed, "loss", round=self.state.round, client=client)
+        rows: list[int] = draw.choice(size, size=sample_size, replace=False).tolist()
+        return rows

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from terrafl.engine.state import Costs
 from terrafl.flower.base_state import BaseState
+from terrafl.guard import Guard
 from terrafl.runs.checkpoint import Checkpoint
 from terrafl.runs.summary import Point
 from terrafl.selection import Cohort, Selector
@@ -109,9 +110,9 @@ class FlowerState:
         self.round, self.iteration, self.cohort = self.round + 1, 0, None
 
     def to_checkpoint(
-        self, selector: Selector, base: BaseState, sizes: Mapping[str, int]
+        self, selector: Selector, base: BaseState, guard: Guard | None, sizes: Mapping[str, int]
     ) -> Checkpoint:
-        """Collect the run's state with the selector's and the strategy's."""
+        """Collect the run's state with the selector's, the strategy's and the guard's."""
         cohort, (base_values, base_arrays) = self.cohort, base.collect()
         state = selector.state()
         values: dict[str, Any] = {  # Any: what JSON can hold
@@ -128,6 +129,7 @@ class FlowerState:
             "names": list(self.arrays),
             "selector": {n: v for n, v in state.items() if not isinstance(v, np.ndarray)},
             "strategy": base_values,
+            "guard": None if guard is None else guard.state(),
         }
         learnt = {f"selector.{n}": v for n, v in state.items() if isinstance(v, np.ndarray)}
         model = {f"model.{i}": array for i, array in enumerate(self.model().values())}
@@ -136,12 +138,14 @@ class FlowerState:
 
     @classmethod
     def from_checkpoint(
-        cls, checkpoint: Checkpoint, selector: Selector, base: BaseState
+        cls, checkpoint: Checkpoint, selector: Selector, base: BaseState, guard: Guard | None
     ) -> FlowerState:
         """Take up what :meth:`to_checkpoint` collected."""
         values, arrays = checkpoint.values, checkpoint.arrays
         selector.restore(values["selector"] | _under("selector.", arrays))
         base.restore(values["strategy"], _under("strategy.", arrays))
+        if guard is not None:
+            guard.restore(values["guard"])
         model = {name: arrays[f"model.{i}"] for i, name in enumerate(values["names"])}
         cohort = values["cohort"]
         return cls(

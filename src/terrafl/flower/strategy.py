@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
 from flwr.app import ArrayRecord, ConfigRecord, Message, MetricRecord
 from flwr.serverapp import Grid
@@ -14,14 +14,14 @@ from flwr.serverapp.strategy import Result, Strategy
 from terrafl.errors import ConfigurationError, require
 from terrafl.flower.base_state import BaseState
 from terrafl.flower.evaluation import note_evaluation, sound_evaluations
-from terrafl.flower.labels import labels_of
+from terrafl.flower.labels import labels_of, settings_of
 from terrafl.flower.roster import Identity, Roster
 from terrafl.flower.rounds import FlowerPlan, FlowerRounds
 from terrafl.flower.state import FlowerState
 from terrafl.flower.subset import SubsetGrid, nodes_to_evaluate, wrapped
 from terrafl.flower.trace import Trace
+from terrafl.guard import Guard
 from terrafl.selection import Selector
-from terrafl.settings import to_plain_named
 
 __all__ = ["ClientSelection"]
 
@@ -49,6 +49,9 @@ class ClientSelection(Strategy):
         Clients wanted at the start of a round, $K$.
     seed
         Of the selector's random streams.
+    guard
+        What is done about clients that lie or attack, see :class:`terrafl.guard.Guard`; on with
+        its defaults unless ``None``, which trusts whatever passes the border.
     out
         Run folder: journal, checkpoints, model and summary, as a run of the simulator has them.
         A run that was killed goes on when it is started again with the same folder. Left out,
@@ -86,6 +89,7 @@ class ClientSelection(Strategy):
         *,
         clients_per_round: int,
         seed: int = 0,
+        guard: Guard | Literal["default"] | None = "default",
         out: Path | str | None = None,
         identity: Identity = "node-config",
         final_layer: str | None = None,
@@ -100,6 +104,11 @@ class ClientSelection(Strategy):
         require(epochs >= 1, "epochs", epochs, "an integer of at least 1")
         known = ("node-config", "public-key")
         require(identity in known, "identity", identity, f"one of {', '.join(known)}")
+        if getattr(selector, "anchor", False):
+            raise ConfigurationError(
+                "a selector that keeps models of earlier iterations in the average (anchor) cannot "
+                "be used on Flower, where the strategy averages: leave it out."
+            )
         if out is not None and any(getattr(s, "accountant", None) for s in wrapped(strategy)):
             raise ConfigurationError(
                 "a strategy with a privacy accountant cannot be gone on with after a crash, as "
@@ -109,6 +118,7 @@ class ClientSelection(Strategy):
         self.selector = selector
         self.clients_per_round = clients_per_round
         self.seed = seed
+        self.guard = Guard() if guard == "default" else guard
         self.out = Path(out) if out is not None else None
         self.identity = identity
         self.final_layer = final_layer
@@ -146,7 +156,14 @@ class ClientSelection(Strategy):
             final_layer=self.final_layer,
         )
         self._is_centrally_evaluated = evaluate_fn is not None
-        with Trace(self.out, self._settings(num_rounds, initial_arrays)) as trace:
+        settings = {
+            "rounds": num_rounds,
+            "clients_per_round": self.clients_per_round,
+            "seed": self.seed,
+            "identity": self.identity,
+            **settings_of(self.selector, self.strategy, self.guard, initial_arrays),
+        }
+        with Trace(self.out, settings) as trace:
             self._rounds = self._opened(plan, grid, initial_arrays, trace)
             try:
                 result = super().start(
@@ -238,7 +255,7 @@ class ClientSelection(Strategy):
         if checkpoint is None:
             state = FlowerState(initial_arrays)
         else:
-            state = FlowerState.from_checkpoint(checkpoint, self.selector, base_state)
+            state = FlowerState.from_checkpoint(checkpoint, self.selector, base_state, self.guard)
             roster.sizes |= checkpoint.values["sizes"]
             _log.warning("going on after %d whole rounds", state.round)
         return FlowerRounds(
@@ -250,6 +267,7 @@ class ClientSelection(Strategy):
             trace=trace,
             state=state,
             base_state=base_state,
+            guard=self.guard,
         )
 
     def _running(self) -> FlowerRounds:
@@ -283,15 +301,3 @@ class ClientSelection(Strategy):
             return metrics
 
         return evaluated
-
-    def _settings(self, num_rounds: int, arrays: ArrayRecord) -> dict[str, Any]:
-        """Return what a run that is gone on with must have in common with its beginning."""
-        return {
-            "rounds": num_rounds,
-            "clients_per_round": self.clients_per_round,
-            "seed": self.seed,
-            "identity": self.identity,
-            "strategy": [type(inner).__name__ for inner in wrapped(self.strategy)],
-            "selector": to_plain_named(self.selector),
-            "arrays": [f"{name} {tuple(array.shape)}" for name, array in arrays.items()],
-        }

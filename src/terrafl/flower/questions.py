@@ -1,0 +1,49 @@
+"""Questions to clients besides training, and what is read out of the answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from flwr.app import ArrayRecord, ConfigRecord, Message, RecordDict
+
+from terrafl.flower import wire
+
+__all__ = ["identity_in", "identity_question", "loss_in", "loss_question"]
+
+_TYPE = f"query.{wire.ACTION}"
+_LONGEST_NAME = 100
+
+
+def identity_question(node: int) -> Message:
+    """Ask a node who its client is and how much data it has."""
+    content = RecordDict({wire.RECORD: ConfigRecord({wire.QUESTION: "who"})})
+    return Message(content, node, _TYPE)
+
+
+def identity_in(message: Message) -> tuple[str, int]:
+    """Return the name and size in an answer; empty and 0 where there is none."""
+    if message.has_error():  # most likely the client app does not know the question
+        return "", 0
+    answer = message.content.config_records.get(wire.RECORD, ConfigRecord())
+    name, size = answer.get(wire.CLIENT_ID), answer.get(wire.NUM_EXAMPLES)
+    if not isinstance(name, str) or not name.isprintable() or len(name) > _LONGEST_NAME:
+        name = ""
+    return name, size if type(size) is int and size > 0 else 0
+
+
+def loss_question(node: int, arrays: ArrayRecord, rows: Sequence[int] | None) -> Message:
+    """Ask for the loss of a model on a client's data, or on some rows of it."""
+    question = ConfigRecord({wire.QUESTION: "loss"})
+    if rows is not None:
+        question[wire.ROWS] = list(rows)
+    return Message(RecordDict({"arrays": arrays, wire.RECORD: question}), node, _TYPE)
+
+
+def loss_in(message: Message) -> float:
+    """Return the loss in an answer; NaN where there is none."""
+    if message.has_error():
+        return np.nan
+    answer = message.content.metric_records.get(wire.RECORD)
+    value = answer.get(wire.LOSS) if answer is not None else None
+    return float(value) if isinstance(value, int | float) else np.nan
