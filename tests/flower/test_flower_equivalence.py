@@ -18,6 +18,7 @@ from terrafl.engine.inprocess import InProcess
 from terrafl.engine.job import TrainTask, arrays_of
 from terrafl.experiments.training import federate, job_of
 from terrafl.flower import ClientSelection, answer, wire
+from terrafl.guard import Guard
 
 pytestmark = pytest.mark.usefixtures("flower")
 
