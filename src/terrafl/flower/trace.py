@@ -16,7 +16,9 @@ from terrafl.flower.labels import Labels
 from terrafl.flower.state import FlowerState
 from terrafl.runs import Journal, RunFolder, Summary
 from terrafl.runs.atomic import write_atomically
-from terrafl.runs.checkpoint import Checkpoint, load_newest, save
+from terrafl.runs.checkpoint import Checkpoint, save
+from terrafl.runs.journal import whole_lines
+from terrafl.runs.recovery import recover
 
 __all__ = ["Trace"]
 
@@ -64,11 +66,10 @@ class Trace:
             self._require_the_same(folder)
         else:
             self._write_config(folder)
-        checkpoint = load_newest(folder.checkpoints)
-        timings = folder.timings
+        checkpoint = recover(folder)
         self._files = [
             Journal(folder.journal, keep=checkpoint.values["journal_bytes"] if checkpoint else 0),
-            Journal(timings, keep=timings.stat().st_size if timings.exists() else 0),
+            Journal(folder.timings, keep=whole_lines(folder.timings)),
         ]
         self._number = checkpoint.values["number"] if checkpoint else 0
         return checkpoint
@@ -103,7 +104,12 @@ class Trace:
         if self._folder is None:
             return
         self._number += 1
-        about = {"number": self._number, "journal_bytes": self._files[0].sync()}
+        journal = self._files[0]
+        about = {
+            "number": self._number,
+            "journal_bytes": journal.sync(),
+            "journal_sha256": journal.sha256,
+        }
         whole = Checkpoint({**checkpoint.values, **about}, checkpoint.arrays)
         save(self._folder.checkpoints, self._number, whole)
 
