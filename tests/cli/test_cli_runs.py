@@ -189,6 +189,8 @@ def test_the_demo_compares_all_six_and_writes_a_report(terrafl, tmp_path):
         ("run missing.toml", "missing.toml cannot be read: No such file or directory."),
         ("run --no-such-flag", "No such option"),
         ("run --workers=0", "Invalid value for '--workers'"),
+        ("run --clients=1" + "0" * 30, "partition.clients must be below 2^40; got 1000"),
+        ("run --clients=1000000000000 --workers=1", "Lower the number of clients or of alphas."),
         ("run --model=fmnist-cnn --workers=1", "images of at least 16 x 16 pixels"),
         ("resume", "Missing argument 'folder'"),
         ("resume nowhere", "nowhere holds no run: start one with terrafl run --out nowhere."),
@@ -233,6 +235,23 @@ def test_a_full_disk_is_one_sentence(terrafl, tiny):
         "error: here cannot be written: File too large. What was done is kept: mend that, then "
         "try again.\n"
     )
+
+
+def test_work_that_no_memory_holds_is_one_sentence(terrafl, tiny):
+    said = terrafl("run", *tiny, "--out=here", "--epochs=1000000000000", "--quiet")
+
+    assert said.code == 1
+    assert said.err.startswith("error: training client ")
+    assert "MemoryError: Unable to allocate" in said.err
+    assert said.err.count("\n") == 1
+
+
+def test_a_batch_larger_than_any_data_is_all_of_it(terrafl, tiny, tmp_path):
+    for name, size in (("large", 2000), ("larger", 10**30)):
+        assert terrafl("run", *tiny, f"--out={name}", f"--batch-size={size}").code == 0
+
+    models = [(tmp_path / name / "model.safetensors").read_bytes() for name in ("large", "larger")]
+    assert models[0] == models[1]
 
 
 def test_debug_shows_where_a_mistake_was_found(monkeypatch, tmp_path):

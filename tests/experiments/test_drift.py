@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ import pytest
 
 import terrafl
 from terrafl.errors import RunFolderError
-from terrafl.experiments import drift
+from terrafl.experiments import drift, training
 from terrafl.experiments.provenance import DECISIVE, versions
 from terrafl.experiments.run import execute, resume
 from terrafl.runs import read_events
@@ -234,3 +235,21 @@ def test_a_checkpoint_keeps_what_the_result_depends_on(run):
     assert {name: kept[name] for name in DECISIVE} == {
         name: value for name, value in versions().items() if name in DECISIVE
     }
+
+
+def test_other_data_than_the_run_was_begun_with_is_refused(run, monkeypatch):
+    load_data = training.load_data
+
+    def relabelled(config, workers):
+        dataset = load_data(config, workers)
+        train = replace(dataset.train, y=dataset.train.y % 5)
+        return replace(dataset, train=train)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(training, "load_data", relabelled)
+        before = files(run)
+        with pytest.raises(RunFolderError, match="was begun with other data than there is now"):
+            resume(run)
+        assert files(run) == before
+
+    assert resume(run).summary.rounds == 3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import asdict
@@ -19,11 +20,11 @@ from terrafl.engine.record import Record
 from terrafl.engine.rounds import Plan, Rounds
 from terrafl.engine.state import RunState
 from terrafl.engine.workers import Workers
-from terrafl.errors import ConfigurationError
+from terrafl.errors import ConfigurationError, RunFolderError
 from terrafl.experiments.config import RunConfig
 from terrafl.experiments.drift import Drift, conditions, stored_versions
 from terrafl.experiments.run import OnRound
-from terrafl.runs import RunFolder, Summary
+from terrafl.runs import RunFolder, Summary, read_events
 from terrafl.runs.atomic import write_atomically
 from terrafl.runs.checkpoint import Checkpoint
 from terrafl.seeds import stream
@@ -89,6 +90,9 @@ def train(
         # Processes start first: they load torch while this one loads the data.
         pool = stack.enter_context(Pool(workers)) if workers > 1 else None
         data = federate(config, workers)
+        federation = _federation(data)
+        if start is not None and not drift:
+            _require_same_data(folder, federation)
         hostile = _hostile(config, data)
         job, arrays = job_of(parts, data), arrays_of(_poisoned(config, data, hostile))
         crew: Workers
@@ -103,8 +107,7 @@ def train(
         )
 
         def fresh() -> RunState:
-            skew = Skew.of(data.partition, data.dataset.train.y)
-            record.note({"event": "federation", "clients": len(data.client_ids), **skew.to_dict()})
+            record.note(federation)
             if config.attack is not None:
                 record.note({"event": "attackers", "kind": config.attack.kind, "clients": hostile})
             return RunState(crew.initial_model)
@@ -134,6 +137,21 @@ def train(
         write_atomically(folder.model, to_safetensors(tensors))
         write_atomically(folder.summary, summary.to_json())
     return summary
+
+
+def _federation(data: FederatedData) -> dict[str, object]:
+    """Return the journal's first event: who there is, and how unlike they are."""
+    skew = Skew.of(data.partition, data.dataset.train.y)
+    return {"event": "federation", "clients": len(data.client_ids), **skew.to_dict()}
+
+
+def _require_same_data(folder: RunFolder, federation: dict[str, object]) -> None:
+    """Refuse to go on with data that is dealt out in another way than when the run was begun."""
+    if next(read_events(folder.journal), None) != json.loads(json.dumps(federation)):
+        raise RunFolderError(
+            f"{folder.path} was begun with other data than there is now: put the data set's files "
+            "back, or start the run afresh in another folder."
+        )
 
 
 def _hostile(config: RunConfig, data: FederatedData) -> tuple[str, ...]:

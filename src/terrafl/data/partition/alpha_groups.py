@@ -56,6 +56,7 @@ class AlphaGroups:
 
     def __post_init__(self) -> None:
         require(self.clients >= 1, "clients", self.clients, "at least 1")
+        require(self.clients < 2**40, "clients", self.clients, "below 2^40")
         require_alphas("alphas", self.alphas, self.clients)
 
     def partition(self, dataset: Dataset, generator: np.random.Generator) -> Partition:
