@@ -52,13 +52,16 @@ def test_an_interrupted_guarded_run_ends_the_same(tiny, tmp_path, written, round
     assert written(tmp_path / "run") == written(tmp_path / "whole")
 
 
-def test_a_guard_with_everything_off_changes_no_model(tiny, tmp_path):
-    off = {"recompute": False, "clip": 0.0, "size_cap": 0.0, "retrainings": 0, "quarantine": 0.0}
-    for name, changes in {"plain": {}, "guard": {"guard": off}}.items():
+@pytest.mark.parametrize("recompute", [False, True])
+def test_a_guard_that_only_measures_changes_no_model_of_honest_clients(tiny, tmp_path, recompute):
+    off = {"clip": 0.0, "size_cap": 0.0, "retrainings": 0, "quarantine": 0.0}
+    guard = off | {"recompute": recompute}
+    for name, changes in {"plain": {}, "guard": {"guard": guard}}.items():
         execute(tiny(selector={"name": "terraform", "eta": 1}, **changes), tmp_path / name)
 
     models = [(tmp_path / n / "model.safetensors").read_bytes() for n in ("plain", "guard")]
     assert models[0] == models[1]
+    assert events(tmp_path / "guard", "guard") == []
 
 
 @pytest.mark.parametrize("kind", ["nan-bomb", "replay"])
