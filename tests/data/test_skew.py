@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from terrafl.data import Partition, Ragged, Skew
+from terrafl.data import Holdings, Partition, Ragged, Skew
 from terrafl.data.partition.partition import numbered
 
 
@@ -62,3 +62,28 @@ def test_the_report_is_plain_numbers():
     assert json.loads(json.dumps(plain)) == plain
     assert (plain["redraws"], plain["repaired"]) == (3, 2)
     assert all(type(value) in (int, float) for value in plain.values())
+
+
+@settings(derandomize=True)
+@given(
+    st.lists(st.lists(st.integers(0, 3), min_size=1, max_size=8), min_size=1, max_size=6),
+)
+def test_every_client_has_its_size_distance_and_main_label(held):
+    labels = np.array([label for row in held for label in row])
+    cuts = np.cumsum([len(row) for row in held])[:-1]
+
+    holdings = Holdings.of(_partition(np.split(np.arange(len(labels)), cuts)), labels)
+
+    pooled = [np.mean(labels == c) for c in range(4)]
+    for k, row in enumerate(held):
+        distance = sum(abs(row.count(c) / len(row) - pooled[c]) for c in range(4)) / 2
+        assert holdings.distances[k] == pytest.approx(distance, abs=1e-12)
+        assert holdings.labels[k] == max(sorted(set(row)), key=row.count)
+        assert (holdings.sizes[k], holdings.num_held[k]) == (len(row), len(set(row)))
+
+
+def test_holdings_are_plain_lists():
+    plain = Holdings.of(_partition([[0], [1, 2]]), np.array([0, 1, 1])).to_dict()
+
+    assert plain == {"sizes": [1, 2], "distances": [0.6667, 0.3333], "labels": [0, 1]}
+    assert json.loads(json.dumps(plain)) == plain

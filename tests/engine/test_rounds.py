@@ -24,7 +24,9 @@ def rightness(played, tests):
     """Return, client by client, which test examples the final model gets right."""
     tensors = played.layout.tensors(played.state.model)
     weight, bias = tensors["head.weight"], tensors["head.bias"]
-    return [(x.reshape(len(y), -1) @ weight.T + bias).argmax(axis=1) == y for x, y in tests]
+    return [
+        (x.reshape(len(y), weight.shape[1]) @ weight.T + bias).argmax(axis=1) == y for x, y in tests
+    ]
 
 
 @pytest.fixture
@@ -259,3 +261,37 @@ def test_a_selector_that_finds_nobody_ends_its_rounds(three, play):
 
     assert played.of("cohort") == []
     assert [point.client_updates for point in played.state.curve] == [0, 0]
+
+
+def test_the_journal_says_how_far_clients_moved_when_the_selector_does_not(three, play, locally):
+    played = play(three, training=TRAINING)
+
+    (event,) = played.of("updates")
+    local = locally(three, played.initial, TRAINING, clients="abc")
+    place = [played.layout.final_weight, played.layout.final_bias]
+    for client, vector, norm in zip("abc", local, event["update_norm"], strict=True):
+        moved = np.concatenate([vector[p].astype(float) - played.initial[p] for p in place])
+        assert norm == pytest.approx(np.linalg.norm(moved), rel=1e-12), client
+    assert event["clients"] == list("abc")
+    assert play(three, selector=Terraform(eta=1), training=TRAINING).of("updates") == []
+
+
+def test_the_last_evaluation_says_how_well_each_client_is_served(federation, examples, play):
+    tests = [examples(n, seed=50 + n) for n in (3, 40, 0, 5)]
+    data = federation([examples(20, seed=n) for n in range(4)], tests)
+
+    played = play(data, training=TRAINING, num_rounds=2)
+
+    (event,) = played.of("fairness")
+    assert event["round"] == 1
+    assert event["tested"] == [3, 40, 0, 5]
+    assert event["correct"] == [int(right.sum()) for right in rightness(played, tests)]
+
+
+def test_a_run_that_stops_early_is_fair_or_not_all_the_same(three, play):
+    still = LocalTraining(learning_rate=1e-30, epochs=1, batch_size=4)
+
+    played = play(three, training=still, num_rounds=50, patience=2)
+
+    (event,) = played.of("fairness")
+    assert event["round"] == played.state.round - 1 < 49

@@ -83,6 +83,9 @@ def test_the_skew_of_the_federation_opens_the_journal(tmp_path):
     assert first["clients"] == 12
     assert first["size_min"] >= 1
     assert 0 <= first["mean_distance"] <= 1
+    for column in ("ids", "sizes", "distances", "labels"):
+        assert len(first[column]) == 12
+    assert sum(first["sizes"]) == first["examples"]
 
 
 def test_a_run_of_another_version_is_named_when_it_is_used_again(tmp_path, caplog):

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from terrafl.algorithms import LocalModel
 from terrafl.engine.job import Trained, TrainTask
 from terrafl.selection import Report
 from terrafl.selection.final_layer import FinalLayer
 from terrafl.selection.report import Need
 
-__all__ = ["report_of"]
+__all__ = ["report_of", "updates_event"]
 
 
 def report_of(
@@ -40,3 +41,22 @@ def report_of(
         **{need: value for need, value in told.items() if need in needs},  # type: ignore[arg-type]  # keyed by Need
         **measured,  # type: ignore[arg-type]  # keyed by Need
     )
+
+
+def updates_event(
+    task: TrainTask,
+    models: Sequence[LocalModel],
+    received: NDArray[np.float32],
+    final_layer: FinalLayer,
+) -> dict[str, object]:
+    """Return, for the journal, how far each client moved in the iteration of a task."""
+    needs: tuple[Need, ...] = ("update_norm",)
+    return {
+        "event": "updates",
+        "round": task.round,
+        "iteration": task.iteration,
+        "clients": [model.client_id for model in models],
+        "update_norm": [
+            final_layer.measure(model.vector, received, needs)["update_norm"] for model in models
+        ],
+    }

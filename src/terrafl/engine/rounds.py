@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +20,10 @@ from terrafl.algorithms import Aggregation, Algorithm, LocalModel
 from terrafl.attacks import Attackers
 from terrafl.data import FederatedData
 from terrafl.engine.border import Border, Crossed, final_layer_of
+from terrafl.engine.fairness import by_client
 from terrafl.engine.job import TrainTask
 from terrafl.engine.record import Record
+from terrafl.engine.report import updates_event
 from terrafl.engine.state import RunState
 from terrafl.engine.training import LocalTraining
 from terrafl.engine.workers import Workers
@@ -94,12 +97,12 @@ class Rounds:
         """Run one round, or what remains of one."""
         state = self.state
         if state.cohort is None:
-            state.open_round(self._announced(self.selector.draw(self._context())))  # lines 5-6
+            state.open_round(self._chosen(lambda: self.selector.draw(self._context())))  # lines 5-6
         while state.cohort:  # line 7
             models, reports = self._train(state.cohort)  # line 8
             self._aggregate(models)
             self._holders.clear()
-            state.close_iteration(self._announced(self.selector.refine(reports)))  # 9-15
+            state.close_iteration(self._chosen(partial(self.selector.refine, reports)))  # 9-15
             self._checkpoint()
         if self._is_due():
             self._evaluate()
@@ -130,18 +133,21 @@ class Rounds:
             losses=self._losses,
         )
 
-    def _announced(self, cohort: Cohort) -> Cohort:
-        """Write down who was chosen, and why."""
-        state = self.state
+    def _chosen(self, choose: Callable[[], Cohort]) -> Cohort:
+        """Ask the selector; write down whom it chose, why, and how long that took."""
+        state, started = self.state, time.perf_counter()
+        cohort = choose()
         opening = state.cohort is None
         iteration = 0 if opening else state.iteration + 1
+        seconds = round(time.perf_counter() - started, 6)
+        key = {"round": state.round, "iteration": iteration}
+        self.record.time({"event": "selection", **key, "seconds": seconds})
         if cohort.why:
             self.record.note({"event": "decision", "round": state.round, **cohort.why})
         if cohort:
-            event = {"event": "cohort", "round": state.round, "iteration": iteration}
             drawn_twice = any(draws > 1 for draws in cohort.draws)
             draws = {"draws": cohort.draws} if drawn_twice else {}
-            self.record.note(event | {"clients": cohort.clients} | draws)
+            self.record.note({"event": "cohort", **key, "clients": cohort.clients} | draws)
         return cohort
 
     def _train(self, cohort: Cohort) -> tuple[list[LocalModel], Sequence[Report]]:
@@ -168,6 +174,10 @@ class Rounds:
                 "clients_s": [round(t.duration_s, 6) for t in trained],
             }
         )
+        if crossed.models and "update_norm" not in self.selector.needs:  # else it says so itself
+            final_layer = self._border.final_layer
+            moved = updates_event(tasks[0], crossed.models, state.model, final_layer)
+            self.record.note(moved)
         return self._guarded(crossed)
 
     def _guarded(self, crossed: Crossed) -> tuple[list[LocalModel], Sequence[Report]]:
@@ -210,16 +220,10 @@ class Rounds:
 
     def _refuse(self, refusals: Sequence[Refusal]) -> None:
         self.state.costs.reports_refused += len(refusals)
+        stamp = {"round": self.state.round, "iteration": self.state.iteration}
         for refusal in refusals:
-            self.record.note(
-                {
-                    "event": "refused",
-                    "round": self.state.round,
-                    "iteration": self.state.iteration,
-                    "client": refusal.client_id,
-                    "reason": refusal.reason,
-                }
-            )
+            told = {"client": refusal.client_id, "reason": refusal.reason}
+            self.record.note({"event": "refused", **stamp, **told})
 
     def _count_training(self, clients: Sequence[str], sizes: Sequence[int]) -> None:
         costs = self.state.costs
@@ -283,10 +287,12 @@ class Rounds:
                 "accuracy": accuracy,
                 "accuracy_participating": state.accuracy_participating,
                 "loss": loss if np.isfinite(loss) else None,
-                "client_updates": costs.client_updates,
-                "samples_trained": costs.samples_trained,
+                **asdict(costs),
             }
         )
+        if state.round + 1 == self.plan.num_rounds or self.is_saturated:
+            served = by_client(correct, test)
+            self.record.note({"event": "fairness", "round": state.round, **served})
         seconds = round(time.perf_counter() - started, 6)
         self.record.time({"event": "evaluation", "round": state.round, "seconds": seconds})
 

@@ -11,8 +11,9 @@ import numpy as np
 from safetensors.numpy import save as to_safetensors
 
 from terrafl.attacks import Attackers, draw_attackers
-from terrafl.data import Dataset, FederatedData, Skew, load
+from terrafl.data import Dataset, FederatedData, Holdings, Skew, load
 from terrafl.data.flipped import with_flipped_labels
+from terrafl.engine.fairness import MOST_LISTED
 from terrafl.engine.features import OnImages, with_features
 from terrafl.engine.job import Job, arrays_of
 from terrafl.engine.pool import Pool
@@ -139,12 +140,6 @@ def train(
     return summary
 
 
-def _federation(data: FederatedData) -> dict[str, object]:
-    """Return the journal's first event: who there is, and how unlike they are."""
-    skew = Skew.of(data.partition, data.dataset.train.y)
-    return {"event": "federation", "clients": len(data.client_ids), **skew.to_dict()}
-
-
 def _require_same_data(folder: RunFolder, federation: dict[str, object]) -> None:
     """Refuse to go on with data that is dealt out in another way than when the run was begun."""
     if next(read_events(folder.journal), None) != json.loads(json.dumps(federation)):
@@ -167,6 +162,16 @@ def _poisoned(config: RunConfig, data: FederatedData, hostile: tuple[str, ...]) 
     if config.attack is None or not config.attack.flips_labels:
         return data
     return with_flipped_labels(data, np.searchsorted(data.client_ids, hostile).tolist())
+
+
+def _federation(data: FederatedData) -> dict[str, object]:
+    """Return the journal's first event: all clients together, and each unless there are many."""
+    holdings = Holdings.of(data.partition, data.dataset.train.y)
+    skew = Skew.from_holdings(data.partition, holdings).to_dict()
+    event = {"event": "federation", "clients": len(data.client_ids), **skew}
+    if len(data.client_ids) > MOST_LISTED:
+        return event
+    return {**event, "ids": data.client_ids.tolist(), **holdings.to_dict()}
 
 
 def job_of(config: RunConfig, data: FederatedData) -> Job:

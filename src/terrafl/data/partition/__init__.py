@@ -7,12 +7,13 @@ from terrafl.data.partition.owner import ByOwner
 from terrafl.data.partition.partition import Partition, Partitioner
 from terrafl.data.partition.ragged import Ragged
 from terrafl.data.partition.shards import Shards
-from terrafl.data.partition.skew import Skew
+from terrafl.data.partition.skew import Holdings, Skew
 
 __all__ = [
     "PARTITIONERS",
     "AlphaGroups",
     "ByOwner",
+    "Holdings",
     "Iid",
     "LabelDirichlet",
     "Partition",

@@ -9,7 +9,62 @@ from numpy.typing import NDArray
 
 from terrafl.data.partition.partition import Partition
 
-__all__ = ["Skew"]
+__all__ = ["Holdings", "Skew"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Holdings:
+    r"""What each client holds, in the order of client ids.
+
+    Parameters
+    ----------
+    sizes
+        Training examples, $|D_k|$.
+    distances
+        Total-variation distance between the client's label law and that of all examples,
+        $\frac{1}{2} \sum_c |p_k(c) - p(c)|$.
+    labels
+        The class it holds most of; the smallest of equals.
+    num_held
+        Classes that it holds.
+    """
+
+    sizes: NDArray[np.int64]
+    distances: NDArray[np.float64]
+    labels: NDArray[np.int64]
+    num_held: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, partition: Partition, labels: NDArray[np.int64]) -> Holdings:
+        """Measure every client of a partition, given the label of every training example."""
+        sizes = partition.train.sizes()
+        held = labels[partition.train.indices]
+        num_classes = int(held.max()) + 1
+        # One number per (client, class) that occurs: memory follows the examples, not N x C.
+        piles, counts = np.unique(
+            np.repeat(np.arange(len(sizes)), sizes) * num_classes + held, return_counts=True
+        )
+        client, label = np.divmod(piles, num_classes)
+        pooled = np.bincount(held, minlength=num_classes) / len(held)
+        # Half the absolute differences of two laws is 1 minus what they have in common.
+        shared = np.minimum(counts / sizes[client], pooled[label])
+        common = np.bincount(client, weights=shared, minlength=len(sizes))
+        largest_first = np.lexsort((label, -counts, client))
+        _, first = np.unique(client[largest_first], return_index=True)
+        return cls(
+            sizes=sizes,
+            distances=np.maximum(0.0, 1.0 - common),
+            labels=label[largest_first][first],
+            num_held=np.bincount(client, minlength=len(sizes)),
+        )
+
+    def to_dict(self) -> dict[str, list[int] | list[float]]:
+        """Return plain lists by name; distances to four places."""
+        return {
+            "sizes": self.sizes.tolist(),
+            "distances": np.round(self.distances, 4).tolist(),
+            "labels": self.labels.tolist(),
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,25 +101,20 @@ class Skew:
     @classmethod
     def of(cls, partition: Partition, labels: NDArray[np.int64]) -> Skew:
         """Measure a partition, given the label of every training example."""
-        sizes = partition.train.sizes()
-        held = labels[partition.train.indices]
-        num_classes = int(held.max()) + 1
-        # One number per (client, class) that occurs: memory follows the examples, not N x C.
-        piles, counts = np.unique(
-            np.repeat(np.arange(len(sizes)), sizes) * num_classes + held, return_counts=True
-        )
-        client, label = np.divmod(piles, num_classes)
-        pooled = np.bincount(held, minlength=num_classes) / len(held)
-        # Half the absolute differences of two laws is 1 minus what they have in common.
-        common = np.minimum(counts / sizes[client], pooled[label]).sum()
+        return cls.from_holdings(partition, Holdings.of(partition, labels))
+
+    @classmethod
+    def from_holdings(cls, partition: Partition, holdings: Holdings) -> Skew:
+        """Sum up what the clients of a partition hold."""
+        sizes = holdings.sizes
         return cls(
             clients=len(partition),
-            examples=len(held),
+            examples=int(sizes.sum()),
             size_min=int(sizes.min()),
             size_median=float(np.median(sizes)),
             size_max=int(sizes.max()),
-            mean_classes=len(piles) / len(partition),
-            mean_distance=max(0.0, 1.0 - float(common) / len(partition)),
+            mean_classes=float(holdings.num_held.mean()),
+            mean_distance=float(holdings.distances.mean()),
             redraws=partition.redraws,
             repaired=partition.repaired,
         )
