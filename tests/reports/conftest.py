@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
+import numpy as np
 import pytest
 
+from terrafl.experiments.api import configure
+from terrafl.experiments.run import execute
+from terrafl.reports import write_report
 from terrafl.reports.collect import Run
 from terrafl.reports.comparison import compare
 from terrafl.runs import Point, RunFolder, Summary
@@ -48,10 +54,62 @@ def a_group(*summaries):
     return group
 
 
-def write_run(folder, summary):
+def write_run(folder, summary, events=(), timings=()):
     folder.mkdir(parents=True)
-    RunFolder(folder).summary.write_bytes(summary.to_json())
+    run = RunFolder(folder)
+    run.summary.write_bytes(summary.to_json())
+    for path, lines in ((run.journal, events), (run.timings, timings)):
+        if lines:
+            path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     return folder
+
+
+def a_long_journal(rounds, cohort, seed=0, population=100):
+    """A journal as Terraform's, with random norms: nothing in it compresses well."""
+    draw = np.random.default_rng(seed)
+    ids = [f"{i:03}" for i in range(population)]
+    sizes = draw.integers(10, 600, population).tolist()
+    yield {
+        **{"event": "federation", "clients": population, "ids": ids, "sizes": sizes},
+        **{"distances": draw.random(population).round(4).tolist(), "labels": [0] * population},
+    }
+    for number in range(rounds):
+        names = sorted(draw.choice(ids, cohort, replace=False).tolist())
+        for iteration in range(2):
+            key = {"round": number, "iteration": iteration}
+            yield {"event": "cohort", **key, "clients": names}
+            rows = [
+                {"id": name, "update_norm": norm, "num_examples": 10}
+                for name, norm in zip(names, sorted(draw.random(len(names))), strict=True)
+            ]
+            cut = {"k_q1": 1, "k_q3": len(names) - 1, "tau": len(names) // 2}
+            yield {"event": "split", **key, "clients": rows, **cut}
+            names = names[len(names) // 2 :]
+        yield {"event": "evaluation", "round": number, "accuracy": draw.random()}
+
+
+@pytest.fixture(scope="session")
+def long_journal():
+    return a_long_journal
+
+
+@pytest.fixture(scope="session")
+def real_runs(tmp_path_factory):
+    """Random and Terraform on digits, two seeds each, as the engine leaves them."""
+    folder = tmp_path_factory.mktemp("real")
+    for selector in ("random", "terraform"):
+        for seed in (0, 1):
+            config = configure(
+                selector=selector, seed=seed, rounds=6, clients=20, clients_per_round=10
+            )
+            execute(config, folder / f"{selector}-s{seed}")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def real_report(real_runs, tmp_path_factory):
+    """The page of those runs."""
+    return write_report([real_runs], tmp_path_factory.mktemp("report"))
 
 
 @pytest.fixture(name="a_summary")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from terrafl.errors import RunFolderError
@@ -24,10 +24,13 @@ class Run:
         report says nothing about the machine it was made on.
     summary
         What came out.
+    folder
+        Where its journal is; ``None`` for a run that is known by its numbers alone.
     """
 
     name: str
     summary: Summary
+    folder: RunFolder | None = field(default=None, compare=False, repr=False)
 
 
 def find_runs(paths: Sequence[Path]) -> tuple[Run, ...]:
@@ -45,8 +48,8 @@ def find_runs(paths: Sequence[Path]) -> tuple[Run, ...]:
     common = Path(os.path.commonpath(folders))
     above = common.parent if common in folders else common
     return tuple(
-        Run(folder.relative_to(above).as_posix(), RunFolder(folder).read_summary())
-        for folder in folders
+        Run(path.relative_to(above).as_posix(), folder.read_summary(), folder)
+        for path, folder in ((path, RunFolder(path)) for path in folders)
     )
 
 

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-import io
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from itertools import count
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
 from terrafl.errors import require
 from terrafl.reports.bands import average_curves
 from terrafl.reports.comparison import Group, compare_runs
+from terrafl.reports.looks import (
+    COLOURS,
+    DASHES,
+    FAINT,
+    UNSAID,
+    Pictures,
+    own_style,
+    save,
+    style_numbers,
+)
 from terrafl.reports.names import SELECTORS, algorithm_name
 
 if TYPE_CHECKING:
@@ -24,30 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Pictures", "draw_bars", "draw_curves", "plot_runs"]
 
-# Okabe and Ito's palette, which colour-blind readers can tell apart, without its yellow, which
-# nobody can see on white. The paper's own method gets the strongest, vermillion.
-COLOURS = ("#000000", "#E69F00", "#56B4E9", "#009E73", "#0072B2", "#D55E00", "#CC79A7")
-# Lengths without a common divisor: colour, dash and marker never repeat together.
-DASHES = ("-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (5, 1.2, 1.2, 1.2)), (0, (8, 2)))
 MARKERS = ("o", "s", "^", "D", "v", "h", "P", "X")
-INK, FAINT = "#333333", "#8a8a8a"
-
-# What a format would otherwise say about the hour and the program that made the file.
-_UNSAID: Mapping[str, Mapping[str, None]] = MappingProxyType(
-    {
-        "svg": {"Date": None, "Creator": None},
-        "png": {"Software": None},
-        "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
-    }
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Pictures:
-    """One figure in two formats; equal groups give equal bytes."""
-
-    svg: bytes
-    png: bytes
 
 
 def draw_curves(group: Group) -> Pictures:
@@ -56,23 +38,22 @@ def draw_curves(group: Group) -> Pictures:
     The left panel counts rounds, the right one client updates with the budget $B$ marked. Both
     share the vertical axis, which is cut to the range of the data.
     """
-    with _own_style():
-        figure = _figure([group])
-        return Pictures(svg=_saved(figure, "svg"), png=_saved(figure, "png"))
+    with own_style():
+        return Pictures.of(_figure([group]))
 
 
 def draw_bars(values: Mapping[str, float], title: str) -> Pictures:
     """Draw one bar per name, its value beside it."""
     from matplotlib.figure import Figure
 
-    with _own_style():
+    with own_style():
         figure = Figure(figsize=(7, 0.9 + 0.4 * len(values)), layout="constrained")
         axes = figure.subplots()
         bars = axes.barh(list(values), list(values.values()), color=COLOURS[4], height=0.6)
         axes.bar_label(bars, fmt="{:,.0f}", padding=3)
         axes.invert_yaxis()  # the first on top
         axes.set_title(title, loc="left", fontsize=10)
-        return Pictures(svg=_saved(figure, "svg"), png=_saved(figure, "png"))
+        return Pictures.of(figure)
 
 
 def plot_runs(runs: Sequence[Path], path: Path | str | None = None) -> Figure:
@@ -86,42 +67,13 @@ def plot_runs(runs: Sequence[Path], path: Path | str | None = None) -> Figure:
         Where to save the figure, in the format of its ending; not at all if left out.
     """
     kind = None if path is None else Path(path).suffix.removeprefix(".")
-    require(kind is None or kind in _UNSAID, "path", path, "a name that ends in .svg, .png or .pdf")
+    require(kind is None or kind in UNSAID, "path", path, "a name that ends in .svg, .png or .pdf")
     comparison = compare_runs(runs)
-    with _own_style():
+    with own_style():
         figure = _figure(comparison.groups)
         if path is not None and kind is not None:
-            Path(path).write_bytes(_saved(figure, kind))
+            Path(path).write_bytes(save(figure, kind))
         return figure
-
-
-@contextmanager
-def _own_style() -> Iterator[None]:
-    import matplotlib as mpl
-
-    with mpl.rc_context():
-        mpl.rcdefaults()  # the reader's own settings do not change the result
-        mpl.rcParams.update(
-            {
-                "axes.edgecolor": FAINT,
-                "axes.labelcolor": INK,
-                "axes.spines.right": False,
-                "axes.spines.top": False,
-                "font.size": 9.5,
-                "svg.hashsalt": "terrafl",
-                "text.color": INK,
-                "text.parse_math": False,  # a dollar sign in a name is a dollar sign
-                "xtick.color": INK,
-                "ytick.color": INK,
-            }
-        )
-        yield
-
-
-def _saved(figure: Figure, kind: str) -> bytes:
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format=kind, dpi=150, metadata=dict(_UNSAID[kind]))
-    return buffer.getvalue()
 
 
 def _figure(groups: Sequence[Group]) -> Figure:
@@ -154,7 +106,7 @@ def _draw(axes: Axes, group: Group, against: Literal["round", "client_updates"])
     from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
     lines = []
-    for number, (method, style) in enumerate(zip(group.methods, _styles(group), strict=True)):
+    for number, (method, style) in enumerate(zip(group.methods, style_numbers(group), strict=True)):
         band = average_curves([run.summary.curve for run in method.runs], against)
         (line,) = axes.plot(
             band.x if band else [],
@@ -176,17 +128,6 @@ def _draw(axes: Axes, group: Group, against: Literal["round", "client_updates"])
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=7))
     axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
     return lines
-
-
-def _styles(group: Group) -> list[int]:
-    # A method of the paper looks alike in every figure; variants and newcomers take what is left.
-    fixed, others = list(SELECTORS), count(len(SELECTORS))
-    return [
-        fixed.index(method.selector)
-        if method.selector in SELECTORS and not method.variant
-        else next(others)
-        for method in group.methods
-    ]
 
 
 def _mark_budget(axes: Axes, budget: int) -> None:

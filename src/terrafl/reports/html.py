@@ -2,61 +2,32 @@
 
 from __future__ import annotations
 
-import re
-from base64 import b64encode
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from itertools import chain, count
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from terrafl.errors import RunFolderError
-from terrafl.reports.comparison import Comparison, Group, compare_runs
-from terrafl.reports.curves import Pictures, draw_curves
+from terrafl.reports.assets import load_assets
+from terrafl.reports.bundle import packed
+from terrafl.reports.comparison import Comparison, compare_runs
+from terrafl.reports.figures import draw_figures
 from terrafl.reports.flat import rows
 from terrafl.reports.formats import as_count, as_mean_sd, as_megabytes
-from terrafl.reports.names import algorithm_name
+from terrafl.reports.sections import Section, make_sections, title_of
 from terrafl.reports.tables import score_cells, to_csv, to_latex, to_markdown
-from terrafl.reports.verdicts import verdict
 from terrafl.runs.atomic import write_atomically
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-__all__ = ["html_table", "write_report"]
-
-LONGEST_SLUG = 80
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """What the page shows of one group."""
-
-    slug: str
-    group: Group
-    pictures: Pictures
-
-    @property
-    def title(self) -> str:
-        """The heading."""
-        return _title(self.group)
-
-    @property
-    def verdict(self) -> str:
-        """The group in words."""
-        return verdict(self.group)
-
-    @property
-    def image(self) -> str:
-        """The figure as an address that holds all of it."""
-        return f"data:image/svg+xml;base64,{b64encode(self.pictures.svg).decode()}"
+__all__ = ["html_table", "render_page", "render_sections", "write_report"]
 
 
 def write_report(runs: Sequence[Path], out: Path) -> Path:
     """Compare runs and write what they show.
 
-    ``out`` receives ``report.html``, ``curves-*.svg`` and ``.png`` for every problem and
-    algorithm, and ``table.md``, ``table.csv`` and ``table.tex``. Equal runs give equal bytes.
+    ``out`` receives ``report.html``; for every problem and algorithm its figures as ``.svg`` and
+    ``.png``; and ``table.md``, ``table.csv`` and ``table.tex``. Equal folders give equal bytes.
 
     Parameters
     ----------
@@ -71,16 +42,18 @@ def write_report(runs: Sequence[Path], out: Path) -> Path:
         The page.
     """
     comparison = compare_runs(runs)
-    sections = _sections(comparison)
+    sections = make_sections(comparison)
     all_rows = rows(comparison)
     files = {
         "table.md": to_markdown(all_rows).encode(),
         "table.csv": to_csv(all_rows).encode(),
         "table.tex": to_latex(all_rows).encode(),
-        **{f"curves-{s.slug}.svg": s.pictures.svg for s in sections},
-        **{f"curves-{s.slug}.png": s.pictures.png for s in sections},
-        "report.html": _page(comparison, sections).encode(),
+        "report.html": render_page(sections, data=packed(sections)).encode(),
     }
+    for section in sections:
+        for name, pictures in draw_figures(section).items():
+            files[f"{name}-{section.slug}.svg"] = pictures.svg
+            files[f"{name}-{section.slug}.png"] = pictures.png
     try:
         out.mkdir(parents=True, exist_ok=True)
         for name, content in files.items():
@@ -92,37 +65,35 @@ def write_report(runs: Sequence[Path], out: Path) -> Path:
     return out / "report.html"
 
 
-def _sections(comparison: Comparison) -> list[Section]:
-    slugs = _slugs(f"{group.problem.name} {group.algorithm}" for group in comparison.groups)
-    return [
-        Section(slug, group, draw_curves(group))
-        for slug, group in zip(slugs, comparison.groups, strict=True)
-    ]
-
-
-def _title(group: Group) -> str:
-    return f"{group.problem.name}, {algorithm_name(group.algorithm)}"
-
-
-def _slugs(titles: Iterable[str]) -> list[str]:
-    """Return file names that are safe, short and all different."""
-    slugs: list[str] = []
-    for title in titles:
-        plain = re.sub(r"[^a-z0-9]+", "-", title.lower())[:LONGEST_SLUG].strip("-") or "runs"
-        candidates = chain([plain], (f"{plain}-{number}" for number in count(2)))
-        slugs.append(next(slug for slug in candidates if slug not in slugs))
-    return slugs
-
-
 def html_table(comparison: Comparison) -> str:
     """Return the accuracy tables as a piece of HTML, as a notebook shows it."""
     template = _templates().get_template("accuracy.html.j2")
     return template.render(groups=comparison.groups)
 
 
-def _page(comparison: Comparison, sections: Sequence[Section]) -> str:
-    template = _templates().get_template("report.html.j2")
-    return template.render(sections=sections, versions=_versions(comparison))
+def render_page(sections: Sequence[Section], *, data: str = "", live: bool = False) -> str:
+    """Return the whole page.
+
+    Parameters
+    ----------
+    sections
+        What it shows.
+    data
+        The packed data of its charts.
+    live
+        Whether it hears of news from the server it came from.
+    """
+    assets = load_assets()
+    template = _templates().get_template("page.html.j2")
+    return template.render(
+        sections=sections, assets=assets, policy=assets.policy(live=live), data=data, live=live
+    )
+
+
+def render_sections(sections: Sequence[Section]) -> str:
+    """Return what stands between a page's head and foot, tables filled in and charts empty."""
+    template = _templates().get_template("sections.html.j2")
+    return template.render(sections=sections)
 
 
 def _templates() -> Environment:
@@ -140,17 +111,19 @@ def _templates() -> Environment:
         "count": as_count,
         "megabytes": as_megabytes,
         "mean_sd": as_mean_sd,
+        "estimate": lambda value: as_mean_sd(*((value.mean, value.sd) if value else (None,))),
         "rows_of": lambda group: rows(Comparison((group,))),
         "score_cells": score_cells,
-        "title_of": _title,
+        "title_of": title_of,
+        "versions_of": _versions,
     }
     return environment
 
 
-def _versions(comparison: Comparison) -> dict[str, str]:
+def _versions(sections: Sequence[Section]) -> dict[str, str]:
     found: dict[str, set[str]] = {}
-    for group in comparison.groups:
-        for method in group.methods:
+    for section in sections:
+        for method in section.group.methods:
             for run in method.runs:
                 for name, version in run.summary.versions.items():
                     found.setdefault(name, set()).add(str(version))

@@ -1,0 +1,99 @@
+"""The data of a page: groups, runs, and the federations that runs share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import count
+from typing import Any
+
+from terrafl.reports.sections import Section, Study
+from terrafl.reports.trace import Trace
+from terrafl.reports.wire import (
+    MOST_PACKED,
+    curve_columns,
+    federation_columns,
+    pack,
+    step_columns,
+)
+
+__all__ = ["bundle", "group_plain", "packed", "run_plain"]
+
+Plain = dict[str, Any]  # Any: what JSON can hold
+
+
+def packed(sections: Sequence[Section], most_bytes: int = MOST_PACKED) -> str:
+    """Return the data of a report, compressed.
+
+    If it would exceed ``most_bytes``, selections are kept of every second round only, or every
+    fourth, and so on; counts of participation stay exact, and the page says what was left out.
+    """
+    for halvings in count():
+        text = pack(bundle(sections, every=2**halvings))
+        if len(text) <= most_bytes or halvings == 20:
+            break
+    return text
+
+
+def bundle(sections: Sequence[Section], *, every: int = 1) -> Plain:
+    """Return the data of a report, with the selections of every so many rounds."""
+    federations: list[Plain] = []
+    runs: list[Plain] = []
+    for section in sections:
+        for method, studies in enumerate(section.studies):
+            for study in studies:
+                columns = federation_columns(study.trace.federation)
+                if columns not in federations:  # one seed, one federation, whatever the method
+                    federations.append(columns)
+                plain = run_plain(study, section.slug, method, len(runs))
+                plain["federation"] = federations.index(columns)
+                runs.append(plain | _body(study.trace, every))
+    return {
+        "live": False,
+        "every": every,
+        "groups": [group_plain(section) for section in sections],
+        "federations": federations,
+        "runs": runs,
+    }
+
+
+def group_plain(section: Section) -> Plain:
+    """Return what the page must know of a group."""
+    pairs = zip(section.group.methods, section.styles, strict=True)
+    return {
+        "slug": section.slug,
+        "title": section.title,
+        "budget": section.group.budget,
+        "methods": [{"name": method.name, "style": style} for method, style in pairs],
+    }
+
+
+def run_plain(study: Study, slug: str, method: int, number: int) -> Plain:
+    """Return what the page must know of a run besides its columns."""
+    summary, eta = study.run.summary, study.settings.get("selector.eta", "")
+    planned = study.settings.get("rounds", "")
+    return {
+        "id": number,
+        "name": study.run.name,
+        "group": slug,
+        "method": method,
+        "seed": summary.seed,
+        "eta": int(eta) if eta.isdigit() else 0,
+        "planned": int(planned) if planned.isdigit() else summary.rounds,
+        "done": summary.rounds,
+        "status": "finished",
+        "signal": _signal(study.trace),
+    }
+
+
+def _signal(trace: Trace) -> str:
+    return next((step.split.signal for step in trace.steps if step.split), "update_norm")
+
+
+def _body(trace: Trace, every: int) -> Plain:
+    last = trace.steps[-1].round if trace.steps else 0
+    kept = [step for step in trace.steps if step.round % every == 0 or step.round == last]
+    return {
+        "curve": curve_columns(trace, thin=True),
+        "steps": step_columns(kept),
+        "taken": trace.participation(),
+    }

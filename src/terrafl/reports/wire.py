@@ -1,0 +1,74 @@
+"""Runs as the page reads them: short names, whole columns, rounded to what can be seen."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from base64 import b64encode
+from collections.abc import Iterable
+from typing import Any
+
+from terrafl.reports.trace import Federation, Step, Trace
+
+__all__ = ["MOST_PACKED", "curve_columns", "federation_columns", "pack", "step_columns"]
+
+Plain = dict[str, Any]  # Any: what JSON can hold
+
+MOST_PACKED = 2_300_000
+"""Bytes of data in a page that must stay below 3 MB with everything else."""
+MOST_POINTS = 800
+"""Evaluations of a run that a page keeps; more could not be told apart on a screen."""
+
+
+def curve_columns(trace: Trace, *, start: int = 0, thin: bool = False) -> Plain:
+    """Return the evaluations from ``start`` on, column by column."""
+    seconds = trace.seconds()
+    chosen = range(start, len(trace.evaluations))
+    if thin and len(chosen) > MOST_POINTS:
+        step = -(-len(chosen) // MOST_POINTS)
+        chosen = range(chosen[-1] % step, len(trace.evaluations), step)  # the last one is kept
+    kept = [trace.evaluations[i] for i in chosen]
+    return {
+        "round": [e.round for e in kept],
+        "updates": [e.costs.get("client_updates", 0) for e in kept],
+        "samples": [e.costs.get("samples_trained", 0) for e in kept],
+        "accuracy": [round(100 * e.accuracy, 3) for e in kept],
+        "seconds": [round(seconds[i], 3) for i in chosen] if seconds else [],
+    }
+
+
+def step_columns(steps: Iterable[Step]) -> Plain:
+    """Return iterations column by column; ``client`` and ``value`` hold all of them in a row."""
+    steps = list(steps)
+    splits = [step.split for step in steps]
+    return {
+        "round": [step.round for step in steps],
+        "iteration": [step.iteration for step in steps],
+        "size": [len(step.clients) for step in steps],
+        "client": [client for step in steps for client in step.clients],
+        "value": [_short(value) for step in steps for value in step.values],
+        "q1": [split.k_q1 if split else 0 for split in splits],
+        "q3": [split.k_q3 if split else 0 for split in splits],
+        "tau": [split.tau if split else 0 for split in splits],
+    }
+
+
+def federation_columns(federation: Federation) -> Plain:
+    """Return the clients column by column."""
+    return {
+        "ids": federation.ids,
+        "sizes": federation.sizes,
+        "distances": federation.distances,
+        "labels": federation.labels,
+        "listed": federation.is_listed,
+    }
+
+
+def pack(plain: Plain) -> str:
+    """Compress data for a page, which the browser's own DecompressionStream opens again."""
+    text = json.dumps(plain, separators=(",", ":"), allow_nan=False)
+    return b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode()
+
+
+def _short(value: float | None) -> float | None:
+    return None if value is None else float(f"{value:.4g}")
