@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from terrafl._version import __version__
-from terrafl.cli import attack, bench, compare, data, demo, report, reproduce, run, split
+from terrafl.cli import attack, bench, compare, data, demo, report, reproduce, run, split, watch
 from terrafl.errors import TerraflError, describe
 
 __all__ = ["main"]
@@ -36,6 +36,7 @@ app.command(name="resume")(run.resume)
 app.command(name="compare")(compare.compare)
 app.command(name="attack")(attack.attack)
 app.command(name="report")(report.report)
+app.command(name="watch")(watch.watch)
 app.command(name="reproduce")(reproduce.reproduce)
 app.command(name="split")(split.split)
 app.add_typer(data.app, name="data")

@@ -1,0 +1,36 @@
+"""``terrafl watch``: the report's page, live."""
+
+from __future__ import annotations
+
+import webbrowser
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from terrafl.experiments.opening import opening_summary
+from terrafl.reports.live.server import serve
+
+__all__ = ["watch"]
+
+
+def watch(
+    folders: Annotated[
+        list[Path], typer.Argument(help="Run folders, or folders that runs are or will be in.")
+    ],
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Of 127.0.0.1; 0 takes a free one.")
+    ] = 0,
+    open_page: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
+) -> None:
+    """Show runs in the browser while they go on; Ctrl-C ends it, the runs go on."""
+
+    def ready(address: str) -> None:
+        typer.echo(f"watching: {address}")
+        if open_page:
+            webbrowser.open(address)
+
+    try:
+        serve(folders, opening_summary, port=port, on_ready=ready)
+    except KeyboardInterrupt:
+        typer.echo("no longer watching; runs are not touched.", err=True)

@@ -1,0 +1,182 @@
+"""What a page is told: everything once, then what is new."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from threading import Lock
+from typing import Any
+
+from terrafl.errors import RunFolderError
+from terrafl.reports.bundle import group_plain, run_plain
+from terrafl.reports.collect import Run
+from terrafl.reports.comparison import compare
+from terrafl.reports.html import render_sections
+from terrafl.reports.live.watched import Watched, WatchedRun
+from terrafl.reports.sections import Section, Study, make_sections
+from terrafl.reports.wire import curve_columns, federation_columns, step_columns
+
+__all__ = ["Feed", "Overview"]
+
+MOST_STEPS = 2000
+"""Iterations in one message: the page stays responsive while it catches up."""
+
+
+@dataclass(slots=True, eq=False)
+class Overview:
+    """The comparison of what has been evaluated so far, made anew when there is news."""
+
+    watched: Watched
+    sections: list[Section] = field(default_factory=list)
+    version: int = 0
+    message: str = ""
+    lock: Lock = field(default_factory=Lock)  # who reads, and who tells, are different threads
+    _seen: tuple[tuple[int, int], ...] = ()
+
+    def look(self) -> None:
+        """Read on in all runs; compare them again if any has news."""
+        with self.lock:
+            self.watched.poll()
+            self._compare()
+
+    def _compare(self) -> None:
+        runs = list(self.watched.runs.values())
+        seen = tuple((run.number, run.version) for run in runs)
+        if seen == self._seen and self.version:
+            return
+        self._seen = seen
+        studies = {run.number: run.study() for run in runs if run.trace.evaluations}
+        self.sections = _sections(studies)
+        self.version += 1
+        places = [
+            [number, section.slug, method]
+            for number, study in studies.items()
+            for section in self.sections
+            for method, of_method in enumerate(section.studies)
+            if any(other.run.folder is study.run.folder for other in of_method)
+        ]
+        plain = {
+            "groups": [group_plain(section) for section in self.sections],
+            "places": places,
+            "html": render_sections(self.sections),
+        }
+        self.message = _message("sections", plain)
+
+
+def _sections(studies: dict[int, Study]) -> list[Section]:
+    """Group runs as a report does; two of one method and seed are told apart by folder."""
+    twins = Counter(_identity(study) for study in studies.values())
+    runs = {
+        id(study.run.folder): study
+        if twins[_identity(study)] == 1
+        else replace(study, run=_named_by_folder(study.run))
+        for study in studies.values()
+    }
+    try:
+        comparison = compare(study.run for study in runs.values())
+    except RunFolderError:
+        return []
+    return make_sections(comparison, lambda run: runs[id(run.folder)])
+
+
+def _identity(study: Study) -> tuple[object, ...]:
+    s = study.run.summary
+    problem = (s.scenario, s.dataset, s.model, s.profile, s.experiment, s.algorithm)
+    return (*problem, s.selector, s.variant, s.seed)
+
+
+def _named_by_folder(run: Run) -> Run:
+    variant = ", ".join(filter(None, [run.summary.variant, run.name]))
+    return replace(run, summary=replace(run.summary, variant=variant))
+
+
+@dataclass(slots=True)
+class _Sent:
+    """How far one page has been told of a run."""
+
+    generation: int = -1
+    version: int = -1
+    status: str = ""
+    steps: int = 0
+    points: int = 0
+    clients: int = 0
+
+
+@dataclass(slots=True, eq=False)
+class Feed:
+    """One page's view: remembers what that page knows."""
+
+    overview: Overview
+    _sent: dict[int, _Sent] = field(default_factory=dict)
+    _sections: int = -1
+
+    def opening(self) -> str:
+        """Return the first message: forget what an earlier connection told."""
+        return _message("start", {})
+
+    def news(self) -> list[str]:
+        """Return the messages that bring the page up to date."""
+        with self.overview.lock:
+            return list(self._news())
+
+    def _news(self) -> Iterator[str]:
+        runs = {run.number: run for run in self.overview.watched.runs.values()}
+        for number in set(self._sent) - set(runs):
+            del self._sent[number]
+            yield _message("gone", number)
+        for run in runs.values():
+            yield from self._run_news(run)
+        if self._sections != self.overview.version and self.overview.message:
+            self._sections = self.overview.version
+            yield self.overview.message
+
+    def _run_news(self, run: WatchedRun) -> Iterator[str]:
+        sent = self._sent.setdefault(run.number, _Sent())
+        if (sent.generation, sent.version, sent.status) == (
+            run.generation,
+            run.version,
+            run.status,
+        ):
+            return
+        if sent.generation != run.generation:
+            sent = self._sent[run.number] = _Sent()
+        sent.generation, sent.version, sent.status = run.generation, run.version, run.status
+        total = len(run.trace.steps)
+        while True:
+            start = max(0, sent.steps - 1)  # the newest one may have been told half
+            end = min(total, start + MOST_STEPS)
+            yield _message("run", self._plain(run, sent, start, end))
+            sent.steps = end
+            if end == total:
+                return
+
+    def _plain(self, run: WatchedRun, sent: _Sent, start: int, end: int) -> dict[str, Any]:
+        trace = run.trace
+        plain = run_plain(run.study(), *self._place(run), run.number)
+        plain |= {
+            "status": run.status,
+            "done": run.done,
+            "steps_from": start,
+            "steps": step_columns(trace.steps[start:end]),
+            "curve_from": sent.points,
+            "curve": curve_columns(trace, start=sent.points),
+        }
+        sent.points = len(trace.evaluations)
+        if sent.clients != len(trace.federation.ids):
+            sent.clients = len(trace.federation.ids)
+            plain["federation"] = federation_columns(trace.federation)
+        return plain
+
+    def _place(self, run: WatchedRun) -> tuple[str, int]:
+        for section in self.overview.sections:
+            for method, studies in enumerate(section.studies):
+                if any(study.run.folder is run.folder for study in studies):
+                    return section.slug, method
+        return "", -1
+
+
+def _message(event: str, plain: object) -> str:
+    data = json.dumps(plain, separators=(",", ":"), allow_nan=False)
+    return f"event: {event}\ndata: {data}\n\n"

@@ -1,0 +1,200 @@
+"""What a live page is told: never too little, never twice, and as a report would have it."""
+
+import json
+import shutil
+
+import pytest
+
+from terrafl.errors import RunFolderError
+from terrafl.experiments.opening import opening_summary
+from terrafl.reports.live import feed as feeding
+from terrafl.reports.live.feed import Feed, Overview
+from terrafl.reports.live.watched import Watched
+from terrafl.reports.trace import read_trace
+from terrafl.reports.wire import curve_columns, step_columns
+from terrafl.runs import RunFolder
+
+FLAT = ("client", "value")  # columns with one entry per client, not per iteration
+
+
+class Page:
+    """A page that believes what it is told, as model.js does."""
+
+    def __init__(self):
+        self.runs, self.sections, self.messages = {}, None, 0
+
+    def hear(self, messages):
+        for message in messages:
+            self.messages += 1
+            kind, data = message.removeprefix("event: ").removesuffix("\n\n").split("\ndata: ")
+            news = json.loads(data)
+            if kind == "run":
+                self._merge(news)
+            elif kind == "gone":
+                del self.runs[news]
+            elif kind == "sections":
+                self.sections = news
+        return self
+
+    def _merge(self, news):
+        run = self.runs.setdefault(news["id"], {"steps": {}, "curve": {}})
+        entries = sum(run["steps"].get("size", [])[: news["steps_from"]])
+        for name, more in news.pop("steps").items():
+            start = entries if name in FLAT else news["steps_from"]
+            run["steps"][name] = run["steps"].get(name, [])[:start] + more
+        for name, more in news.pop("curve").items():
+            run["curve"][name] = run["curve"].get(name, [])[: news["curve_from"]] + more
+        run |= news
+
+
+@pytest.fixture
+def grow(tmp_path, real_runs):
+    """Write a run bit by bit, as a run would: so many lines of its journal."""
+
+    def grown(name, lines=None):
+        source, target = real_runs / name, tmp_path / "live" / name
+        target.mkdir(parents=True, exist_ok=True)
+        shutil.copy(source / "config.toml", target)
+        for file in ("journal.jsonl", "timings.jsonl"):
+            text = (source / file).read_text().splitlines(keepends=True)
+            (target / file).write_text("".join(text[:lines]))
+        if lines is None:
+            shutil.copy(source / "summary.json", target)
+        return target
+
+    (tmp_path / "live").mkdir()
+    return grown
+
+
+@pytest.fixture
+def overview(tmp_path, grow):
+    return Overview(Watched([tmp_path / "live"], opening_summary))
+
+
+def told(overview, page, feed):
+    overview.look()
+    return page.hear(feed.news())
+
+
+@pytest.mark.parametrize("most", [1, 2, 2000])
+def test_increments_add_up_to_the_whole(overview, grow, real_runs, monkeypatch, most):
+    monkeypatch.setattr(feeding, "MOST_STEPS", most + 1)
+    page, feed = Page(), Feed(overview)
+
+    for lines in (0, 1, 2, 3, 7, 8, 20, None):
+        grow("terraform-s0", lines)
+        told(overview, page, feed)
+
+    trace = read_trace(RunFolder(real_runs / "terraform-s0"))
+    (run,) = page.runs.values()
+    assert run["steps"] == step_columns(trace.steps)
+    assert run["curve"]["accuracy"] == curve_columns(trace)["accuracy"]
+    assert run["federation"]["ids"] == trace.federation.ids
+    assert (run["status"], run["done"], run["planned"]) == ("finished", 6, 6)
+
+
+def test_nothing_new_is_nothing_said(overview, grow):
+    grow("random-s0", 9)
+    page, feed = Page(), Feed(overview)
+    told(overview, page, feed)
+    said = page.messages
+
+    told(overview, page, feed)
+
+    assert page.messages == said
+
+
+def test_news_are_small_however_long_the_run(overview, grow):
+    grow("terraform-s0", 12)
+    page, feed = Page(), Feed(overview)
+    told(overview, page, feed)
+    grow("terraform-s0", 15)
+
+    overview.look()
+    news = [json.loads(m.split("\ndata: ")[1]) for m in feed.news() if m.startswith("event: run")]
+
+    assert sum(len(run["steps"]["round"]) for run in news) <= 3
+    assert all("federation" not in run for run in news)
+
+
+def test_a_run_that_was_cut_back_by_a_resume_is_told_again(overview, grow, real_runs):
+    page, feed = Page(), Feed(overview)
+    for lines in (20, 6, None):
+        grow("terraform-s0", lines)
+        told(overview, page, feed)
+
+    (run,) = page.runs.values()
+    trace = read_trace(RunFolder(real_runs / "terraform-s0"))
+    assert run["steps"] == step_columns(trace.steps)
+
+
+def test_runs_that_start_later_join_and_runs_that_are_deleted_leave(overview, grow):
+    page, feed = Page(), Feed(overview)
+    told(overview, page, feed)
+    assert page.runs == {}
+
+    first = grow("random-s0")
+    told(overview, page, feed)
+    grow("terraform-s0", 9)
+    told(overview, page, feed)
+    assert [run["name"] for run in page.runs.values()] == ["random-s0", "terraform-s0"]
+
+    shutil.rmtree(first)
+    told(overview, page, feed)
+    assert [run["name"] for run in page.runs.values()] == ["terraform-s0"]
+
+
+def test_the_table_compares_runs_as_far_as_they_have_come(overview, grow):
+    page, feed = Page(), Feed(overview)
+    grow("random-s0")
+    grow("terraform-s0", 9)
+    told(overview, page, feed)
+
+    (group,) = page.sections["groups"]
+    assert [method["name"] for method in group["methods"]] == ["Random", "Terraform"]
+    assert sorted(page.sections["places"]) == [[0, group["slug"], 0], [1, group["slug"], 1]]
+    assert "Terraform" in page.sections["html"]
+
+
+def test_two_runs_of_one_method_and_seed_are_told_apart(overview, grow, tmp_path):
+    grow("random-s0")
+    shutil.copytree(tmp_path / "live" / "random-s0", tmp_path / "live" / "again")
+    shutil.rmtree(tmp_path / "live" / "again" / "checkpoints", ignore_errors=True)
+    (tmp_path / "live" / "again" / "summary.json").unlink()
+    page = told(overview, Page(), Feed(overview))
+
+    (group,) = page.sections["groups"]
+    assert len(group["methods"]) == 2
+
+
+def test_what_a_run_is_is_known_before_it_has_a_result(real_runs):
+    for name in ("random-s1", "terraform-s0"):
+        folder = RunFolder(real_runs / name)
+
+        opening, summary = opening_summary(folder), folder.read_summary()
+
+        for field in ("dataset", "scenario", "model", "selector", "algorithm", "seed"):
+            assert getattr(opening, field) == getattr(summary, field)
+        for field in ("variant", "experiment", "profile", "versions"):
+            assert getattr(opening, field) == getattr(summary, field)
+
+
+def test_a_class_of_the_user_s_is_not_imported_to_be_looked_at(tmp_path, real_runs):
+    text = (real_runs / "random-s0" / "config.toml").read_text()
+    (tmp_path / "config.toml").write_text(text.replace('"random"', '"not_there:Mine"'))
+
+    assert opening_summary(RunFolder(tmp_path)).selector == "not_there:Mine"
+
+
+def test_a_config_of_something_else_is_not_a_run(overview, tmp_path):
+    (tmp_path / "live" / "other").mkdir()
+    (tmp_path / "live" / "other" / "config.toml").write_text('name = "something"\n')
+
+    page = told(overview, Page(), Feed(overview))
+
+    assert page.runs == {}
+
+
+def test_a_folder_that_does_not_exist_is_named(tmp_path):
+    with pytest.raises(RunFolderError, match="it does not exist: check the path"):
+        Watched([tmp_path / "nowhere"], opening_summary)
