@@ -168,7 +168,7 @@ def _federation(data: FederatedData) -> dict[str, object]:
     """Return the journal's first event: all clients together, and each unless there are many."""
     holdings = Holdings.of(data.partition, data.dataset.train.y)
     skew = Skew.from_holdings(data.partition, holdings).to_dict()
-    event = {"event": "federation", "clients": len(data.client_ids), **skew}
+    event: dict[str, object] = {"event": "federation", **skew}
     if len(data.client_ids) > MOST_LISTED:
         return event
     return {**event, "ids": data.client_ids.tolist(), **holdings.to_dict()}
