@@ -23,6 +23,7 @@ from terrafl.flower.base_state import BaseState
 from terrafl.flower.border import Sound
 from terrafl.flower.exchange import exchange
 from terrafl.flower.flat import Flat
+from terrafl.flower.plan import FlowerPlan
 from terrafl.flower.questions import loss_in, loss_question
 from terrafl.flower.replies import Replies, judge_replies
 from terrafl.flower.roster import Roster
@@ -34,38 +35,7 @@ from terrafl.seeds import stream
 from terrafl.selection import Cohort, Context, Refusal, Report, Selector
 from terrafl.selection.final_layer import MEASURABLE
 
-__all__ = ["FlowerPlan", "FlowerRounds"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FlowerPlan:
-    """How many rounds, how wide, how patient.
-
-    Parameters
-    ----------
-    num_rounds
-        Rounds to run, $R$.
-    clients_per_round
-        Clients wanted at the start of a round, $K$.
-    seed
-        Of every random stream.
-    epochs
-        Passes over its data in one local training of a client, for the account of samples.
-    timeout_s
-        Longest wait for replies.
-    wait_s
-        Longest wait for clients to connect.
-    final_layer
-        Its name; ``None``: found by itself.
-    """
-
-    num_rounds: int
-    clients_per_round: int
-    seed: int
-    epochs: int
-    timeout_s: float
-    wait_s: float
-    final_layer: str | None = None
+__all__ = ["FlowerRounds"]
 
 
 @dataclass(slots=True, kw_only=True)

@@ -15,8 +15,9 @@ from terrafl.errors import ConfigurationError, require
 from terrafl.flower.base_state import BaseState
 from terrafl.flower.evaluation import note_evaluation, sound_evaluations
 from terrafl.flower.labels import labels_of, settings_of
+from terrafl.flower.plan import FlowerPlan
 from terrafl.flower.roster import Identity, Roster
-from terrafl.flower.rounds import FlowerPlan, FlowerRounds
+from terrafl.flower.rounds import FlowerRounds
 from terrafl.flower.state import FlowerState
 from terrafl.flower.subset import SubsetGrid, nodes_to_evaluate, wrapped
 from terrafl.flower.trace import Trace
@@ -120,13 +121,9 @@ class ClientSelection(Strategy):
         self.seed = seed
         self.guard = Guard() if guard == "default" else guard
         self.out = Path(out) if out is not None else None
-        self.identity = identity
-        self.final_layer = final_layer
-        self.wait_s = wait_s
-        self.epochs = epochs
-        self.accuracy_key = accuracy_key
-        self.dataset = dataset
-        self.model = model
+        self.identity, self.final_layer = identity, final_layer
+        self.wait_s, self.epochs = wait_s, epochs
+        self.accuracy_key, self.dataset, self.model = accuracy_key, dataset, model
         self._rounds: FlowerRounds | None = None
         self._config = ConfigRecord()
         self._is_centrally_evaluated = False
