@@ -5,6 +5,7 @@ READY := .venv/.ready
 # flwr pins older releases of typer, rich and packaging than ours: it has an environment of its own.
 FLOWER := .venv-flower/bin
 FLOWER_READY := .venv-flower/.ready
+FLOWER_NODES := tests/flower/test_flower_processes.py
 
 .PHONY: demo test test-flower lint types imports pytest torture dist format clean
 
@@ -34,7 +35,8 @@ torture: $(READY)
 
 test-flower: $(FLOWER_READY)
 	$(FLOWER)/mypy
-	$(FLOWER)/pytest tests/flower src/terrafl/flower tests/cli
+	$(FLOWER)/pytest -n auto src/terrafl/flower tests/cli tests/flower --ignore $(FLOWER_NODES)
+	$(FLOWER)/pytest $(FLOWER_NODES)
 
 dist: $(READY)
 	rm -rf dist

@@ -6,6 +6,7 @@ from flwr.serverapp import ServerApp
 from flwr.serverapp.strategy import FedAvgM
 
 from terrafl.flower import ClientSelection
+from terrafl.guard import Guard
 from terrafl.selection import Terraform
 
 app = ServerApp()
@@ -28,6 +29,7 @@ def main(grid, context):
         clients_per_round=int(config["clients-per-round"]),
         out=config["out"],
         identity=config["identity"],
+        guard=Guard(retrainings=0),  # no budget: every round may have a second iteration
         wait_s=float(config["wait"]),
     ).start(
         grid,
