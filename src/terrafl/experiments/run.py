@@ -137,7 +137,13 @@ def resume(
 
 def read_config(folder: RunFolder) -> RunConfig:
     """Return the configuration of the run in a folder."""
-    return RunConfig.from_plain(read_configuration(folder.config))
+    plain = read_configuration(folder.config)
+    if plain.get("framework") == "flower":
+        raise RunFolderError(
+            f"{folder.path} holds a run on Flower: to go on with it, start its server app again "
+            "with the same folder."
+        )
+    return RunConfig.from_plain(plain)
 
 
 def _write_config(folder: RunFolder, config: RunConfig) -> None:

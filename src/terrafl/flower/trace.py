@@ -67,10 +67,10 @@ class Trace:
         else:
             self._write_config(folder)
         checkpoint = recover(folder)
-        self._files = [
-            Journal(folder.journal, keep=checkpoint.values["journal_bytes"] if checkpoint else 0),
-            Journal(folder.timings, keep=whole_lines(folder.timings)),
-        ]
+        with folder.writing():
+            covered = checkpoint.values["journal_bytes"] if checkpoint else 0
+            self._files.append(Journal(folder.journal, keep=covered))
+            self._files.append(Journal(folder.timings, keep=whole_lines(folder.timings)))
         self._number = checkpoint.values["number"] if checkpoint else 0
         return checkpoint
 
@@ -91,13 +91,15 @@ class Trace:
 
     def note(self, event: Mapping[str, object]) -> None:
         """Add an event to the journal."""
-        if self._files:
-            self._files[0].append(event)
+        if self._folder is not None:
+            with self._folder.writing():
+                self._files[0].append(event)
 
     def time(self, event: Mapping[str, object]) -> None:
         """Add an entry to what may differ between equal runs."""
-        if self._files:
-            self._files[1].append(event)
+        if self._folder is not None:
+            with self._folder.writing():
+                self._files[1].append(event)
 
     def save(self, checkpoint: Checkpoint) -> None:
         """Keep a state, whole or not at all."""
@@ -105,13 +107,14 @@ class Trace:
             return
         self._number += 1
         journal = self._files[0]
-        about = {
-            "number": self._number,
-            "journal_bytes": journal.sync(),
-            "journal_sha256": journal.sha256,
-        }
-        whole = Checkpoint({**checkpoint.values, **about}, checkpoint.arrays)
-        save(self._folder.checkpoints, self._number, whole)
+        with self._folder.writing():
+            about = {
+                "number": self._number,
+                "journal_bytes": journal.sync(),
+                "journal_sha256": journal.sha256,
+            }
+            whole = Checkpoint({**checkpoint.values, **about}, checkpoint.arrays)
+            save(self._folder.checkpoints, self._number, whole)
 
     def finish(self, state: FlowerState, labels: Labels) -> None:
         """Write the final model and, if it was ever evaluated, the summary."""
