@@ -126,6 +126,7 @@ def test_the_report_reads_a_run_on_flower(tmp_path):
     runs = {r.summary.selector: r.summary for r in find_runs([tmp_path])}
 
     assert runs.keys() == {"random", "terraform"}
+    assert runs["random"].experiment == runs["terraform"].experiment != ""
     assert runs["random"].client_updates == 3 * 6
     trained = sum(len(e["clients"]) for e in events(tmp_path / "terraform", "cohort"))
     assert runs["terraform"].client_updates == trained

@@ -6,7 +6,7 @@ from flwr.serverapp import ServerApp
 
 from digits_app.task import Net, evaluate, initial_model, test_data
 from terrafl.flower import ClientSelection
-from terrafl.selection import SELECTORS
+from terrafl.selection import SELECTORS, Terraform
 
 app = ServerApp()
 
@@ -18,13 +18,19 @@ def tested(server_round, arrays):
     return MetricRecord({"loss": loss, "accuracy": accuracy})
 
 
+def selector_of(config):
+    if config["selector"] == "terraform":
+        return Terraform(eta=int(config["eta"]))
+    return SELECTORS[config["selector"]]()
+
+
 @app.main()
 def main(grid, context):
     config = context.run_config
     base = getattr(strategies, config["strategy"])(fraction_evaluate=0.0)
     strategy = ClientSelection(
         base,
-        SELECTORS[config["selector"]](),
+        selector_of(config),
         clients_per_round=int(config["clients-per-round"]),
         seed=int(config["seed"]),
         out=config["out"] or None,

@@ -158,6 +158,8 @@ class ClientSelection(Strategy):
             "clients_per_round": self.clients_per_round,
             "seed": self.seed,
             "identity": self.identity,
+            "dataset": self.dataset,
+            "model": self.model,
             **settings_of(self.selector, self.strategy, self.guard, initial_arrays),
         }
         with Trace(self.out, settings) as trace:
@@ -173,13 +175,8 @@ class ClientSelection(Strategy):
                     self._remembered(evaluate_fn) if evaluate_fn else None,
                 )
                 self._close_round()
-                labels = labels_of(
-                    self.selector,
-                    self.strategy,
-                    dataset=self.dataset,
-                    model=self.model,
-                    seed=self.seed,
-                )
+                names = {"dataset": self.dataset, "model": self.model}
+                labels = labels_of(self.selector, self.strategy, seed=self.seed, **names)
                 trace.finish(self._rounds.state, labels)
             finally:
                 self._rounds = None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import logging
 import tomllib
 from collections.abc import Mapping
@@ -145,8 +147,14 @@ class Trace:
             mean_last_ten=sum(newest) / len(newest),
             curve=tuple(state.curve),
             versions=_versions(),
+            experiment=self._experiment(),
         )
         write_atomically(self._folder.summary, summary.to_json())
+
+    def _experiment(self) -> str:
+        """Return a digest of all settings but seed and selector: what comparable runs share."""
+        shared = {k: v for k, v in self.settings.items() if k not in ("seed", "selector")}
+        return hashlib.sha256(json.dumps(shared, sort_keys=True).encode()).hexdigest()[:12]
 
 
 def _versions() -> dict[str, str]:
