@@ -8,11 +8,11 @@ from typing import Annotated
 import typer
 
 from terrafl.cli import options as o
-from terrafl.cli.progress import cell_progress, image_progress
+from terrafl.cli.prepare import prepare
+from terrafl.cli.progress import cell_progress
 from terrafl.cli.tables import show_comparison
 from terrafl.errors import ConfigurationError
 from terrafl.experiments.api import Settings, cells, default_workers
-from terrafl.experiments.backbone import compute_features
 from terrafl.experiments.compared import Compared
 from terrafl.experiments.sweep import sweep
 from terrafl.selection import SELECTORS
@@ -55,7 +55,8 @@ def compare(
     json: o.Json = False,
 ) -> None:
     """Train every selector with every algorithm and seed, and show one table."""
-    what = scenario or dataset or (config.stem if config else "digits")
+    named = Path(dataset).stem if dataset else None
+    what = scenario or named or (config.stem if config else "digits")
     folder = out or Path("runs") / f"compare-{what}"
     compared = compare_into(
         folder,
@@ -100,9 +101,7 @@ def compare_into(
     """Run a comparison under a progress display."""
     planned = cells(folder, selectors, algorithms, seeds, **settings)
     processes = workers or default_workers()
-    with image_progress(quiet=quiet) as on_images:
-        configs = [cell.config for cell in planned]
-        compute_features(configs, workers=processes, on_images=on_images)
+    prepare([cell.config for cell in planned], workers=processes, quiet=quiet)
     with cell_progress(len(planned), quiet=quiet) as on_round:
         sweep(planned, workers=processes, on_round=on_round)
     return Compared.read([cell.folder for cell in planned])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json as jsonlib
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -14,7 +13,7 @@ from rich.table import Table
 
 from terrafl import data
 from terrafl.cli import options as o
-from terrafl.cli.progress import bars
+from terrafl.cli.progress import item_progress
 from terrafl.errors import DataError
 
 __all__ = ["app"]
@@ -46,18 +45,8 @@ def list_(root: Root = None, json: o.Json = False) -> None:
 @app.command()
 def fetch(name: Name, root: Root = None, quiet: o.Quiet = False) -> None:
     """Download a data set from its official source, checked and resumable."""
-    if quiet or not sys.stderr.isatty():
-        paths = data.fetch(name, root)
-    else:
-        with bars() as display:
-            tasks = {}
-
-            def show(file: str, done: int, total: int | None) -> None:
-                if file not in tasks:
-                    tasks[file] = display.add_task(file, total=total, note="bytes")
-                display.update(tasks[file], completed=done, total=total)
-
-            paths = data.fetch(name, root, show)
+    with item_progress("byte", quiet=quiet) as show:
+        paths = data.fetch(name, root, show)
     for path in paths:
         typer.echo(str(path))
 

@@ -13,7 +13,19 @@ from typing import Annotated
 import typer
 
 from terrafl._version import __version__
-from terrafl.cli import attack, bench, compare, data, demo, report, reproduce, run, split, watch
+from terrafl.cli import (
+    attack,
+    bench,
+    compare,
+    data,
+    demo,
+    doctor,
+    report,
+    reproduce,
+    run,
+    split,
+    watch,
+)
 from terrafl.errors import TerraflError, describe
 
 __all__ = ["main"]
@@ -39,6 +51,7 @@ app.command(name="report")(report.report)
 app.command(name="watch")(watch.watch)
 app.command(name="reproduce")(reproduce.reproduce)
 app.command(name="split")(split.split)
+app.command(name="doctor")(doctor.doctor)
 app.add_typer(data.app, name="data")
 app.add_typer(bench.app, name="bench")
 

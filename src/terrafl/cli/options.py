@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from terrafl.algorithms import ALGORITHMS
+from terrafl.data import available
 from terrafl.errors import ConfigurationError
+from terrafl.experiments.config import scenario_names
 from terrafl.models import MODELS
+from terrafl.selection import SELECTORS
 
 __all__ = [
     "Algorithm",
@@ -30,20 +35,49 @@ __all__ = [
     "Quiet",
     "Rounds",
     "Scenario",
+    "SelectorName",
     "Set",
     "Workers",
+    "completing",
     "listed",
     "overrides",
 ]
+
+
+def completing(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
+    """Return what shell completion calls with the beginning of a name."""
+    return lambda incomplete: [name for name in names() if name.startswith(incomplete)]
+
 
 ConfigFile = Annotated[
     Path | None, typer.Argument(help="A TOML file; every flag overrides it.", show_default=False)
 ]
 Scenario = Annotated[
-    str | None, typer.Option(help="A scenario that ships with terrafl, such as fmnist-4.")
+    str | None,
+    typer.Option(
+        help="A scenario that ships with terrafl, such as fmnist-4.",
+        autocompletion=completing(scenario_names),
+    ),
 ]
-DatasetName = Annotated[str | None, typer.Option(help="A data set: see terrafl data list.")]
-ModelName = Annotated[str | None, typer.Option(help=f"One of {', '.join(MODELS)}.")]
+DatasetName = Annotated[
+    str | None,
+    typer.Option(
+        help="A data set (see terrafl data list), or your own .npz file.",
+        autocompletion=completing(available),
+    ),
+]
+ModelName = Annotated[
+    str | None,
+    typer.Option(help=f"One of {', '.join(MODELS)}.", autocompletion=completing(lambda: MODELS)),
+]
+SelectorName = Annotated[
+    str | None,
+    typer.Option(
+        "--selector",
+        help="random, hbase, poc, hics, oort, terraform, or your own module:Class.",
+        autocompletion=completing(lambda: SELECTORS),
+    ),
+]
 Clients = Annotated[int | None, typer.Option(help="Clients in all.")]
 ClientsPerRound = Annotated[
     int | None, typer.Option(help="Clients drawn at the start of a round, K.")
@@ -60,7 +94,10 @@ Device = Annotated[str | None, typer.Option(help="As torch names it; only cpu is
 LearningRate = Annotated[float | None, typer.Option(help="Of local training.")]
 Epochs = Annotated[int | None, typer.Option(help="Of local training.")]
 BatchSize = Annotated[int | None, typer.Option(help="Of local training.")]
-Algorithm = Annotated[str | None, typer.Option(help="fedavg or fedprox.")]
+Algorithm = Annotated[
+    str | None,
+    typer.Option(help="fedavg or fedprox.", autocompletion=completing(lambda: ALGORITHMS)),
+]
 GuardSwitch = Annotated[
     bool | None,
     typer.Option(

@@ -4,36 +4,54 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 
 from rich.console import Console
 from rich.progress import (
     BarColumn,
-    MofNCompleteColumn,
     Progress,
+    ProgressColumn,
+    Task,
     TaskID,
     TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
+from rich.text import Text
 
+from terrafl.cli.rates import Unit, amount, rate, time_left
 from terrafl.engine.features import OnImages
 from terrafl.experiments.run import OnRound
 from terrafl.experiments.sweep import Cell, OnCell
 
-__all__ = ["bars", "cell_progress", "image_progress", "run_progress"]
+__all__ = ["OnItem", "bars", "cell_progress", "image_progress", "item_progress", "run_progress"]
 
 PLAIN_EVERY_S = 10.0
 
+OnItem = Callable[[str, int, int | None], None]
+"""Called with a name, how much of it is done, and how much there is where that is known."""
+
+
+class _Amount(ProgressColumn):
+    def render(self, task: Task) -> Text:
+        total = None if task.total is None else int(task.total)
+        return Text(amount(int(task.completed), total, task.fields["unit"]))
+
+
+class _Rate(ProgressColumn):
+    def render(self, task: Task) -> Text:
+        return Text(rate(task.finished_speed or task.speed, task.fields["unit"]))
+
 
 def bars() -> Progress:
-    """Return a progress display with time left."""
+    """Return a progress display with rates and time left; tasks need a unit and a note."""
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
-        MofNCompleteColumn(),
+        _Amount(),
         TextColumn("{task.fields[note]}"),
+        _Rate(),
         TimeElapsedColumn(),
         TextColumn("left"),
         TimeRemainingColumn(),
@@ -48,10 +66,11 @@ def run_progress(title: str, *, quiet: bool) -> Iterator[OnRound]:
     if quiet:
         yield lambda done, planned, accuracy: None
     elif not sys.stderr.isatty():
-        yield _Plain(title)
+        plain = _Plain(title, "round")
+        yield lambda done, planned, accuracy: plain(done, planned, _percent(accuracy))
     else:
         with bars() as display:
-            task = display.add_task(title, total=None, note="starting")
+            task = display.add_task(title, total=None, note="starting", unit="round")
 
             def show(done: int, planned: int, accuracy: float | None) -> None:
                 note = _percent(accuracy)
@@ -61,28 +80,33 @@ def run_progress(title: str, *, quiet: bool) -> Iterator[OnRound]:
 
 
 @contextmanager
-def image_progress(*, quiet: bool) -> Iterator[OnImages]:
-    """Show the images whose features are computed; nothing, where none are."""
+def item_progress(unit: Unit, *, quiet: bool) -> Iterator[OnItem]:
+    """Show one bar per thing that is read, fetched or computed; nothing, where nothing is."""
     with ExitStack() as stack:
-        displays: list[tuple[Progress, TaskID]] = []
-        said = [time.monotonic()]
+        displays: list[Progress] = []
+        tasks: dict[str, TaskID] = {}
+        plain: dict[str, _Plain] = {}
 
-        def show(done: int, total: int) -> None:
+        def show(name: str, done: int, total: int | None) -> None:
             if quiet:
                 return
             if not sys.stderr.isatty():
-                if done == total or time.monotonic() - said[0] >= PLAIN_EVERY_S:
-                    said[0] = time.monotonic()
-                    sys.stderr.write(f"features: {done:,} of {total:,} images\n")
-                    sys.stderr.flush()
+                plain.setdefault(name, _Plain(name, unit))(done, total)
                 return
             if not displays:
-                display = stack.enter_context(bars())
-                displays.append((display, display.add_task("features", total=total, note="")))
-            display, task = displays[0]
-            display.update(task, completed=done, total=total)
+                displays.append(stack.enter_context(bars()))
+            if name not in tasks:
+                tasks[name] = displays[0].add_task(name, total=total, note="", unit=unit)
+            displays[0].update(tasks[name], completed=done, total=total)
 
         yield show
+
+
+@contextmanager
+def image_progress(*, quiet: bool) -> Iterator[OnImages]:
+    """Show the images whose features are computed; nothing, where none are."""
+    with item_progress("image", quiet=quiet) as show:
+        yield lambda done, total: show("features", done, total)
 
 
 @contextmanager
@@ -94,7 +118,8 @@ def cell_progress(num_cells: int, *, quiet: bool) -> Iterator[OnCell]:
         plain: dict[str, _Plain] = {}
 
         def say(cell: Cell, done: int, planned: int, accuracy: float | None) -> None:
-            plain.setdefault(cell.folder.name, _Plain(cell.folder.name))(done, planned, accuracy)
+            line = plain.setdefault(cell.folder.name, _Plain(cell.folder.name, "round"))
+            line(done, planned, _percent(accuracy))
 
         yield say
     else:
@@ -105,7 +130,7 @@ def cell_progress(num_cells: int, *, quiet: bool) -> Iterator[OnCell]:
 class _CellBars:
     def __init__(self, display: Progress, num_cells: int) -> None:
         self._display = display
-        self._all = display.add_task("[bold]all runs", total=None, note="")
+        self._all = display.add_task("[bold]all runs", total=None, note="", unit="round")
         self._num_cells = num_cells
         self._tasks: dict[str, TaskID] = {}
         self._done: dict[str, int] = {}
@@ -113,7 +138,7 @@ class _CellBars:
     def __call__(self, cell: Cell, done: int, planned: int, accuracy: float | None) -> None:
         name = cell.folder.name
         if name not in self._tasks:
-            self._tasks[name] = self._display.add_task(name, total=planned, note="")
+            self._tasks[name] = self._display.add_task(name, total=planned, note="", unit="round")
         self._done[name] = done
         self._display.update(
             self._all, completed=sum(self._done.values()), total=planned * self._num_cells
@@ -127,16 +152,27 @@ class _CellBars:
 class _Plain:
     """A line now and then, for logs."""
 
-    def __init__(self, title: str) -> None:
+    def __init__(self, title: str, unit: Unit) -> None:
         self._title = title
-        self._last = time.monotonic()
+        self._unit: Unit = unit
+        self._last = self._began = time.monotonic()
+        self._first: int | None = None  # a resumed run starts in the middle
 
-    def __call__(self, done: int, planned: int, accuracy: float | None) -> None:
+    def __call__(self, done: int, total: int | None, note: str = "") -> None:
         now = time.monotonic()
-        if done == planned or now - self._last >= PLAIN_EVERY_S:
+        if self._first is None:
+            self._first, self._began = done, now
+        if done == total or now - self._last >= PLAIN_EVERY_S:
             self._last = now
-            line = f"{self._title}: round {done} of {planned} {_percent(accuracy)}"
-            sys.stderr.write(line.rstrip() + "\n")
+            passed = now - self._began
+            speed = (done - self._first) / passed if passed >= 2 else None
+            parts = [
+                f"{self._title}: {amount(done, total, self._unit)}",
+                note,
+                rate(speed, self._unit),
+                time_left(done, total, speed),
+            ]
+            sys.stderr.write(" ".join(filter(None, parts)) + "\n")
             sys.stderr.flush()
 
 

@@ -8,10 +8,10 @@ from typing import Annotated
 import typer
 
 from terrafl.cli import options as o
-from terrafl.cli.progress import image_progress, run_progress
+from terrafl.cli.prepare import prepare
+from terrafl.cli.progress import run_progress
 from terrafl.experiments import run as runs
 from terrafl.experiments.api import configure, default_workers
-from terrafl.experiments.backbone import compute_features
 from terrafl.experiments.result import Result
 
 __all__ = ["resume", "run"]
@@ -22,9 +22,7 @@ def run(
     *,
     scenario: o.Scenario = None,
     dataset: o.DatasetName = None,
-    selector: Annotated[
-        str | None, typer.Option(help="random, hbase, poc, hics, oort or terraform.")
-    ] = None,
+    selector: o.SelectorName = None,
     algorithm: o.Algorithm = None,
     model: o.ModelName = None,
     clients: o.Clients = None,
@@ -66,9 +64,8 @@ def run(
             settings, learning_rate=learning_rate, epochs=epochs, batch_size=batch_size
         ),
     )
-    name = f"{resolved.scenario or resolved.dataset}-{resolved.run_name}"
-    with image_progress(quiet=quiet) as on_images:
-        compute_features([resolved], workers=workers or default_workers(), on_images=on_images)
+    name = f"{resolved.scenario or Path(resolved.dataset).stem}-{resolved.run_name}"
+    prepare([resolved], workers=workers or default_workers(), quiet=quiet)
     with run_progress(name, quiet=quiet) as on_round:
         result = runs.execute(
             resolved,

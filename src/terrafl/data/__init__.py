@@ -1,9 +1,10 @@
 """Data sets, and ways of dealing them out to clients."""
 
-from terrafl.data.catalog import Description, available, check, describe, fetch, load
+from terrafl.data.catalog import Description, available, check, describe, fetch, is_slow, load
 from terrafl.data.dataset import Dataset, Examples, Normalisation
 from terrafl.data.federated import FederatedData
 from terrafl.data.files import FileStatus
+from terrafl.data.own import is_own
 from terrafl.data.partition import (
     PARTITIONERS,
     AlphaGroups,
@@ -40,5 +41,7 @@ __all__ = [
     "check",
     "describe",
     "fetch",
+    "is_own",
+    "is_slow",
     "load",
 ]

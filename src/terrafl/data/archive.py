@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from terrafl.data.files import DataFile
+from terrafl.data.files import DataFile, Progress
 from terrafl.errors import DataError
 
 __all__ = ["Archive", "extract"]
@@ -82,7 +82,12 @@ class _Bounded:
         return piece
 
 
-def extract(path: Path, wanted: Mapping[str, tuple[DataFile, Path]], limit: int) -> None:
+def extract(
+    path: Path,
+    wanted: Mapping[str, tuple[DataFile, Path]],
+    limit: int,
+    progress: Progress | None = None,
+) -> None:
     """Take files out of an archive.
 
     Parameters
@@ -94,8 +99,11 @@ def extract(path: Path, wanted: Mapping[str, tuple[DataFile, Path]], limit: int)
         A file gets its final name in one step, once it has proved right.
     limit
         Bytes that all files worth having take; the archive may unpack to little more.
+    progress
+        Told about every wanted file that is unpacked.
     """
     missing = dict(wanted)
+    done, total = 0, sum(file.size for file, _ in wanted.values())
     try:
         with gzip.open(path, "rb") as packed:
             bounded = _Bounded(packed, limit + _OVERHEAD, path)
@@ -105,6 +113,9 @@ def extract(path: Path, wanted: Mapping[str, tuple[DataFile, Path]], limit: int)
                     name = str(PurePosixPath(member.name))
                     if name in missing:
                         _take(archive, member, *missing.pop(name), path)
+                        done += member.size
+                        if progress is not None:
+                            progress(f"unpacking {path.name}", done, total)
     except (OSError, EOFError, zlib.error, tarfile.TarError) as error:
         raise DataError(f"{path} must be a whole tar.gz archive; got: {error}.") from error
     if missing:

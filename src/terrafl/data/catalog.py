@@ -14,6 +14,7 @@ import numpy as np
 from terrafl.data.dataset import Dataset
 from terrafl.data.entry import Entry
 from terrafl.data.files import FileStatus, Progress
+from terrafl.data.own import is_own, load_own
 from terrafl.data.sets import (
     CIFAR10,
     CIFAR100,
@@ -30,7 +31,7 @@ from terrafl.settings import suggest
 if TYPE_CHECKING:
     from terrafl.data.download import Source
 
-__all__ = ["CATALOG", "Description", "available", "check", "describe", "fetch", "load"]
+__all__ = ["CATALOG", "Description", "available", "check", "describe", "fetch", "is_slow", "load"]
 
 _ENTRIES: tuple[Entry[Any], ...] = (  # Any: each has files of its own kind, and decodes them
     DIGITS,
@@ -103,7 +104,8 @@ def load(
     Parameters
     ----------
     name
-        One of :func:`available`.
+        One of :func:`available`, or the path of a file of one's own; see
+        :func:`terrafl.data.own.load_own`.
     generator
         Draws the division into training and test examples where the publisher made none.
     root
@@ -112,7 +114,14 @@ def load(
     progress
         Told about reading that takes long: a set of many small files, the first time.
     """
+    if is_own(name):
+        return load_own(Path(name))
     return _entry(name).load(generator, root, progress)
+
+
+def is_slow(name: str) -> bool:
+    """Return whether reading a data set takes long the first time, and little after."""
+    return not is_own(name) and _entry(name).slow
 
 
 def check(name: str, root: Path | None = None) -> list[FileStatus]:

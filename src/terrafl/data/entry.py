@@ -46,6 +46,8 @@ class Entry(Generic[Content]):
         The subfolder that fetched files go into.
     archive
         What the files are published in, under ``folder``; ``None`` where each is by itself.
+    slow
+        Whether reading takes long the first time, after which arrays are kept beside the files.
     """
 
     name: str
@@ -60,6 +62,7 @@ class Entry(Generic[Content]):
     base_url: str = ""
     folder: str = ""
     archive: Archive | None = None
+    slow: bool = False
 
     def locate(self, file: Published[Content], root: Path | None) -> Path | None:
         """Return where a file is, right or wrong; ``None`` where it is missing."""

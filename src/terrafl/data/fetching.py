@@ -42,7 +42,7 @@ def fetch_entry(
             whole = sum(file.size for file in files)
             stored = home(root) / entry.archive.name
             with _archive(entry.archive, stored, place, progress):
-                extract(stored, members, whole)
+                extract(stored, members, whole, progress)
     return [paths[status.name] for status in statuses]
 
 

@@ -1,13 +1,33 @@
-"""Have the features of frozen backbones ready before runs start."""
+"""Have data that takes long the first time ready before runs start."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
+from terrafl.data import is_slow, load
+from terrafl.data.files import Progress
 from terrafl.engine.features import OnImages
 from terrafl.experiments.config import RunConfig
+from terrafl.seeds import stream
 
-__all__ = ["compute_features"]
+__all__ = ["compute_features", "read_data"]
+
+
+def read_data(
+    configs: Iterable[RunConfig], *, progress: Progress = lambda name, done, total: None
+) -> None:
+    """Read the data sets of these runs that are slow the first time, so that it is kept.
+
+    Parameters
+    ----------
+    configs
+        The runs.
+    progress
+        Hears of what is read.
+    """
+    slow = {config.dataset: config for config in configs if is_slow(config.dataset)}
+    for config in slow.values():
+        load(config.dataset, generator=stream(config.seed, "data"), progress=progress)
 
 
 def compute_features(

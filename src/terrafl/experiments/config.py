@@ -20,7 +20,7 @@ from terrafl.algorithms import (
     require_tolerable,
 )
 from terrafl.attacks import Attack
-from terrafl.data import PARTITIONERS, Partitioner, available
+from terrafl.data import PARTITIONERS, Partitioner, available, is_own
 from terrafl.engine.job import OnClientFailure, Precision
 from terrafl.engine.training import LocalTraining
 from terrafl.errors import ConfigurationError, require
@@ -62,7 +62,7 @@ class RunConfig:
     Parameters
     ----------
     dataset
-        Name of the data set.
+        Name of the data set, or the path of an ``.npz`` file of one's own.
     scenario, profile
         Where the settings came from; labels only.
     partition, model, selector, algorithm, training
@@ -198,9 +198,11 @@ class RunConfig:
 
 def _check_dataset(name: str) -> None:
     names = available()
-    if name not in names:
+    if name not in names and not is_own(name):
         hint = suggest(name, names)
-        raise ConfigurationError(f"dataset must be one of {', '.join(names)}; got {name!r}{hint}")
+        raise ConfigurationError(
+            f"dataset must be one of {', '.join(names)}, or an .npz file; got {name!r}{hint}"
+        )
 
 
 def _lowest(scenario: str, dataset: str) -> Plain:
@@ -214,7 +216,7 @@ def _lowest(scenario: str, dataset: str) -> Plain:
     if dataset:
         _check_dataset(dataset)
     layer = read_scenario(scenario or default_scenario(dataset))
-    if dataset and dataset != layer["dataset"]:
+    if dataset and dataset != layer.setdefault("dataset", dataset):
         raise ConfigurationError(
             f"dataset must be {layer['dataset']!r}, which scenario {scenario} is made of; "
             f"got {dataset!r}: name one of the two."

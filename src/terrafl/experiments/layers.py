@@ -8,6 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from terrafl.data import is_own
 from terrafl.errors import ConfigurationError
 
 __all__ = [
@@ -33,6 +34,8 @@ def scenario_names() -> list[str]:
 
 def default_scenario(dataset: str) -> str:
     """Return the scenario that lies below the settings for a data set."""
+    if is_own(dataset):
+        return "_own"
     return DEFAULT_SCENARIOS.get(dataset, dataset or "digits")
 
 

@@ -172,4 +172,5 @@ FEMNIST = Entry(
         "that LEAF's femnist script writes, in femnist/ in the folder that $TERRAFL_DATA names."
     ),
     decode=_decode,
+    slow=True,
 )

@@ -194,4 +194,5 @@ TINY_IMAGENET = Entry(
         "and unpack it in the folder that $TERRAFL_DATA names."
     ),
     decode=_dataset,
+    slow=True,
 )

@@ -1,0 +1,19 @@
+"""What takes long the first time, under a progress display, before runs start."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from terrafl.cli.progress import image_progress, item_progress
+from terrafl.experiments.backbone import compute_features, read_data
+from terrafl.experiments.config import RunConfig
+
+__all__ = ["prepare"]
+
+
+def prepare(configs: Sequence[RunConfig], *, workers: int, quiet: bool) -> None:
+    """Read slow data sets and compute features that these runs need and nobody has kept yet."""
+    with item_progress("example", quiet=quiet) as on_data:
+        read_data(configs, progress=on_data)
+    with image_progress(quiet=quiet) as on_images:
+        compute_features(configs, workers=workers, on_images=on_images)
