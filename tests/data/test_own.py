@@ -104,7 +104,7 @@ def test_a_federation_trains_on_it_with_every_owner_a_client(written, arrays, tm
 def test_what_is_wrong_is_said(written, arrays, change, sentence):
     changed = {name: each for name, each in (arrays | change).items() if each is not None}
 
-    with pytest.raises(DataError, match="mine.npz") as error:
+    with pytest.raises(DataError, match=r"mine\.npz") as error:
         read(written(**changed))
 
     assert sentence in str(error.value)

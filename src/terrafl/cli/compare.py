@@ -14,7 +14,8 @@ from terrafl.cli.tables import show_comparison
 from terrafl.errors import ConfigurationError
 from terrafl.experiments.api import Settings, cells, default_workers
 from terrafl.experiments.compared import Compared
-from terrafl.experiments.sweep import sweep
+from terrafl.experiments.sweep import Cell, sweep
+from terrafl.experiments.tracking import Tracking
 from terrafl.selection import SELECTORS
 
 __all__ = ["compare", "compare_into"]
@@ -51,6 +52,7 @@ def compare(
     out: Annotated[
         Path | None, typer.Option(help="Where the runs go; finished ones there are skipped.")
     ] = None,
+    track: o.Track = None,
     quiet: o.Quiet = False,
     json: o.Json = False,
 ) -> None:
@@ -65,6 +67,7 @@ def compare(
         numbers(seeds) if seeds else None,
         workers=workers,
         quiet=quiet,
+        track=track,
         settings=Settings(
             config=config,
             scenario=scenario,
@@ -97,13 +100,19 @@ def compare_into(
     workers: int | None,
     quiet: bool,
     settings: Settings,
+    track: str | None = None,
 ) -> Compared:
     """Run a comparison under a progress display."""
     planned = cells(folder, selectors, algorithms, seeds, **settings)
     processes = workers or default_workers()
     prepare([cell.config for cell in planned], workers=processes, quiet=quiet)
-    with cell_progress(len(planned), quiet=quiet) as on_round:
-        sweep(planned, workers=processes, on_round=on_round)
+    with Tracking(track) as tracking, cell_progress(len(planned), quiet=quiet) as on_round:
+
+        def hear(cell: Cell, done: int, planned_rounds: int, accuracy: float | None) -> None:
+            on_round(cell, done, planned_rounds, accuracy)
+            tracking.update(cell.folder, done)
+
+        sweep(planned, workers=processes, on_round=hear)
     return Compared.read([cell.folder for cell in planned])
 
 

@@ -13,6 +13,7 @@ from terrafl.algorithms import ALGORITHMS
 from terrafl.data import available
 from terrafl.errors import ConfigurationError
 from terrafl.experiments.config import scenario_names
+from terrafl.experiments.tracking import TRACKERS
 from terrafl.models import MODELS
 from terrafl.selection import SELECTORS
 
@@ -37,6 +38,7 @@ __all__ = [
     "Scenario",
     "SelectorName",
     "Set",
+    "Track",
     "Workers",
     "completing",
     "listed",
@@ -114,6 +116,13 @@ Set = Annotated[
     list[str] | None,
     typer.Option(
         "--set", help="Any setting of the TOML file, as in --set selector.eta=2; repeatable."
+    ),
+]
+Track = Annotated[
+    str | None,
+    typer.Option(
+        help="Show it elsewhere as well: tensorboard.",
+        autocompletion=completing(lambda: TRACKERS),
     ),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]

@@ -13,6 +13,8 @@ from terrafl.cli.progress import run_progress
 from terrafl.experiments import run as runs
 from terrafl.experiments.api import configure, default_workers
 from terrafl.experiments.result import Result
+from terrafl.experiments.run import OnRound
+from terrafl.experiments.tracking import Tracking
 
 __all__ = ["resume", "run"]
 
@@ -40,6 +42,7 @@ def run(
     settings: o.Set = None,
     workers: o.Workers = None,
     out: Annotated[Path | None, typer.Option(help="The run folder to create.")] = None,
+    track: o.Track = None,
     quiet: o.Quiet = False,
     json: o.Json = False,
 ) -> None:
@@ -66,12 +69,13 @@ def run(
     )
     name = f"{resolved.scenario or Path(resolved.dataset).stem}-{resolved.run_name}"
     prepare([resolved], workers=workers or default_workers(), quiet=quiet)
-    with run_progress(name, quiet=quiet) as on_round:
+    folder = out or Path("runs") / name
+    with Tracking(track) as tracking, run_progress(name, quiet=quiet) as on_round:
         result = runs.execute(
             resolved,
-            out or Path("runs") / name,
+            folder,
             workers=workers or default_workers(),
-            on_round=on_round,
+            on_round=_heard_by(on_round, tracking, folder),
         )
     _show(result, json)
 
@@ -85,18 +89,28 @@ def resume(
             "--allow-drift", help="Go on under other settings or versions; noted in the journal."
         ),
     ] = False,
+    track: o.Track = None,
     quiet: o.Quiet = False,
     json: o.Json = False,
 ) -> None:
     """Finish an interrupted run; the result is the same as if nothing had happened."""
-    with run_progress(folder.name, quiet=quiet) as on_round:
+    with Tracking(track) as tracking, run_progress(folder.name, quiet=quiet) as on_round:
         result = runs.resume(
             folder,
             workers=workers or default_workers(),
-            on_round=on_round,
+            on_round=_heard_by(on_round, tracking, folder),
             allow_drift=allow_drift,
         )
+        tracking.update(folder, result.summary.rounds)  # a finished run makes no more rounds
     _show(result, json)
+
+
+def _heard_by(on_round: OnRound, tracking: Tracking, folder: Path) -> OnRound:
+    def hear(done: int, planned: int, accuracy: float | None) -> None:
+        on_round(done, planned, accuracy)
+        tracking.update(folder, done)
+
+    return hear
 
 
 def _show(result: Result, as_json: bool) -> None:

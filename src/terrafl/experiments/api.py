@@ -26,6 +26,7 @@ from terrafl.experiments.config import RunConfig, read_configuration, resolve
 from terrafl.experiments.result import Result
 from terrafl.experiments.run import OnRound, execute
 from terrafl.experiments.sweep import Cell, OnCell, sweep
+from terrafl.experiments.tracking import MakeTracker, Tracking
 from terrafl.guard import Guard
 from terrafl.models import Model
 from terrafl.runs.temporary import TemporaryFolder
@@ -113,6 +114,7 @@ def run(
     out: Path | str | None = None,
     workers: int | None = None,
     on_round: OnRound = lambda done, planned, accuracy: None,
+    track: str | MakeTracker | None = None,
     **settings: Unpack[Settings],
 ) -> Result:
     """Train one federation and return the result.
@@ -129,12 +131,22 @@ def run(
         Processes that train; the result does not depend on it.
     on_round
         Called after every round with rounds done, rounds planned and the newest accuracy.
+    track
+        ``"tensorboard"`` or a :data:`terrafl.experiments.tracking.MakeTracker`; needs ``out``.
     **settings
         See :class:`Settings`.
     """
     config = configure(selector=selector, algorithm=algorithm, seed=seed, **settings)
     where = None if out is None else Path(out)
-    return execute(config, where, workers=_checked(workers), on_round=on_round)
+    require(track is None or where is not None, "out", out, "a folder when a run is tracked")
+    with Tracking(track) as tracking:
+
+        def hear(done: int, planned: int, accuracy: float | None) -> None:
+            on_round(done, planned, accuracy)
+            if where is not None:
+                tracking.update(where, done)
+
+        return execute(config, where, workers=_checked(workers), on_round=hear)
 
 
 def compare(
@@ -145,6 +157,7 @@ def compare(
     out: Path | str | None = None,
     workers: int | None = None,
     on_round: OnCell = lambda cell, done, planned, accuracy: None,
+    track: str | MakeTracker | None = None,
     **settings: Unpack[Settings],
 ) -> Compared:
     """Train every selector with every algorithm and seed on the same federation.
@@ -160,15 +173,24 @@ def compare(
         Runs at a time.
     on_round
         Called after every round of every run.
+    track
+        As for :func:`run`.
     **settings
         See :class:`Settings`.
     """
+    require(track is None or out is not None, "out", out, "a folder when runs are tracked")
     temporary = None
     if out is None:
         temporary = TemporaryFolder()
         out = temporary.path
     plan = cells(Path(out), selectors, algorithms, seeds, **settings)
-    sweep(plan, workers=_checked(workers), on_round=on_round)
+    with Tracking(track) as tracking:
+
+        def hear(cell: Cell, done: int, planned: int, accuracy: float | None) -> None:
+            on_round(cell, done, planned, accuracy)
+            tracking.update(cell.folder, done)
+
+        sweep(plan, workers=_checked(workers), on_round=hear)
     return Compared.read([cell.folder for cell in plan], temporary)
 
 

@@ -1,0 +1,68 @@
+"""Runs in TensorBoard: ``tensorboard --logdir`` on the folder that holds them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from torch.utils.tensorboard import SummaryWriter
+from torch.utils.tensorboard.summary import hparams
+
+from terrafl.experiments.tracking.protocol import Parameter
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["FOLDER", "TensorBoard"]
+
+FOLDER = "tensorboard"
+_HEADLINES = ("result/accuracy", "result/client_updates", "result/samples_trained")
+
+
+class TensorBoard:
+    """Write TensorBoard's event file for one run.
+
+    Scalars are against rounds completed, parameters and results appear under HParams, and
+    figures under Images.
+
+    Parameters
+    ----------
+    run
+        The run's folder; the file goes into ``tensorboard`` in it and replaces an earlier one.
+    """
+
+    def __init__(self, run: Path) -> None:
+        folder = run / FOLDER
+        for stale in folder.glob("events.out.tfevents.*"):
+            stale.unlink()
+        self._writer = SummaryWriter(str(folder), flush_secs=5)
+        # The writer's own add_hparams would open a second run beside this one.
+        self._file = self._writer._get_file_writer()  # type: ignore[no-untyped-call]
+        self._step = 0
+
+    def start(self, parameters: Mapping[str, Parameter]) -> None:
+        """Write the parameters down."""
+        # TensorBoard finds the metrics' values among the scalars of these names.
+        metrics = dict.fromkeys(_HEADLINES, 0.0)
+        experiment, begin, self._end = hparams(dict(parameters), metrics)  # type: ignore[no-untyped-call]
+        for summary in (experiment, begin):
+            self._file.add_summary(summary)
+
+    def measure(self, step: int, values: Mapping[str, float], *, at: float) -> None:
+        """Write a round's numbers down."""
+        self._step = step
+        for name, value in values.items():
+            self._writer.add_scalar(name, value, step, walltime=at)
+
+    def finish(self, values: Mapping[str, float], figures: Mapping[str, Figure]) -> None:
+        """Write results and figures down."""
+        for name, value in values.items():
+            self._writer.add_scalar(name, value, self._step)
+        for name, figure in figures.items():
+            self._writer.add_figure(name, figure, self._step)
+        self._file.add_summary(self._end)
+
+    def close(self) -> None:
+        """Flush and close the file."""
+        self._writer.close()

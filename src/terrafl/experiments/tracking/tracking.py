@@ -1,0 +1,57 @@
+"""Follow any number of runs while they go on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Self
+
+from terrafl.experiments.tracking.catalog import tracker_named
+from terrafl.experiments.tracking.follow import Follower
+from terrafl.experiments.tracking.protocol import MakeTracker
+from terrafl.runs import RunFolder
+
+__all__ = ["Tracking"]
+
+
+class Tracking:
+    """Tell trackers of runs as they proceed; as a context manager, around the runs.
+
+    Parameters
+    ----------
+    track
+        A tracker's name, what makes one for a run's folder, or ``None`` to tell nobody.
+    """
+
+    def __init__(self, track: str | MakeTracker | None) -> None:
+        self._make = tracker_named(track) if isinstance(track, str) else track
+        self._followers: dict[Path, Follower] = {}
+        self._finished: set[Path] = set()
+
+    def update(self, folder: Path, rounds_done: int) -> None:
+        """Hear that a run has completed so many rounds."""
+        if self._make is None or folder in self._finished:
+            return
+        if folder not in self._followers:
+            self._finish()  # a sweep of many runs keeps only those under way open
+            self._followers[folder] = Follower(RunFolder(folder), self._make)
+        self._followers[folder].update(rounds_done)
+
+    def _finish(self) -> None:
+        for path in [p for p in self._followers if RunFolder(p).is_complete]:
+            follower = self._followers.pop(path)
+            try:
+                follower.finish()
+            finally:
+                follower.close()
+            self._finished.add(path)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        try:
+            if kind is None:
+                self._finish()
+        finally:
+            for follower in self._followers.values():
+                follower.close()
