@@ -15,9 +15,10 @@ import json
 from pathlib import Path
 
 import numpy as np
-import terrafl
 import torch
 from safetensors.torch import load_file
+
+import terrafl
 from terrafl.data import load
 from terrafl.experiments.result import Result
 from terrafl.experiments.run import read_config
@@ -89,7 +90,7 @@ def train(method: str, data: Path, seed: int, rounds: int, options: argparse.Nam
     """Train one federation."""
     return terrafl.run(
         dataset=str(data),
-        selector=method.split(",")[0],
+        selector=method.split(",", maxsplit=1)[0],
         seed=seed,
         rounds=rounds,
         clients_per_round=CLIENTS_PER_ROUND,

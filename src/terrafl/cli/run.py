@@ -82,6 +82,7 @@ def run(
 
 def resume(
     folder: Annotated[Path, typer.Argument(help="The folder of an interrupted run.")],
+    *,
     workers: o.Workers = None,
     allow_drift: Annotated[
         bool,
