@@ -8,6 +8,9 @@ FLOWER_READY := .venv-flower/.ready
 FLOWER_NODES := tests/flower/test_flower_processes.py
 
 .PHONY: demo test test-flower lint types imports pytest torture dist format clean
+DOCS_READY := .venv/.docs-ready
+
+.PHONY: demo docs notebook test lint types imports pytest torture dist format clean
 
 demo: $(READY)
 	$(BIN)/terrafl demo
@@ -42,6 +45,13 @@ dist: $(READY)
 	rm -rf dist
 	$(BIN)/python -m build --outdir dist
 
+# The site in site/, and the tutorial run anew: what it shows must be what comes out.
+docs: $(DOCS_READY) notebook
+	$(BIN)/mkdocs build --strict --quiet
+
+notebook: $(DOCS_READY)
+	$(BIN)/python docs/_site/notebook.py docs/tutorial.ipynb
+
 format: $(READY)
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
@@ -59,3 +69,9 @@ $(FLOWER_READY): pyproject.toml constraints-flower.txt
 
 clean:
 	rm -rf .venv .venv-flower dist demo report runs .mypy_cache .ruff_cache .pytest_cache .hypothesis
+$(DOCS_READY): $(READY)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[docs]"
+	@touch $@
+
+clean:
+	rm -rf .venv dist site demo report runs .mypy_cache .ruff_cache .pytest_cache .hypothesis
