@@ -7,10 +7,9 @@ FLOWER := .venv-flower/bin
 FLOWER_READY := .venv-flower/.ready
 FLOWER_NODES := tests/flower/test_flower_processes.py
 
-.PHONY: demo test test-flower lint types imports pytest torture dist format clean
 DOCS_READY := .venv/.docs-ready
 
-.PHONY: demo docs notebook test lint types imports pytest torture dist format clean
+.PHONY: demo docs notebook test test-flower lint types imports pytest torture dist format clean
 
 demo: $(READY)
 	$(BIN)/terrafl demo
@@ -67,11 +66,9 @@ $(FLOWER_READY): pyproject.toml constraints-flower.txt
 	$(FLOWER)/python -m pip install --quiet --constraint constraints-flower.txt --editable ".[flower,dev]"
 	@touch $@
 
-clean:
-	rm -rf .venv .venv-flower dist demo report runs .mypy_cache .ruff_cache .pytest_cache .hypothesis
 $(DOCS_READY): $(READY)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[docs]"
 	@touch $@
 
 clean:
-	rm -rf .venv dist site demo report runs .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-flower dist site demo report runs .mypy_cache .ruff_cache .pytest_cache .hypothesis
