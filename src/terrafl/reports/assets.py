@@ -57,5 +57,6 @@ def load_assets() -> Assets:
     return Assets(
         library=read("vendor/uPlot.iife.min.js"),
         script=f'(() => {{\n"use strict";\n{own}}})();',
-        style=read("vendor/uPlot.min.css", "page.css", "charts.css"),
+        # The page's own rules come last: those for small screens must win.
+        style=read("vendor/uPlot.min.css", "charts.css", "page.css"),
     )
