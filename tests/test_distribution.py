@@ -71,7 +71,7 @@ def test_the_source_distribution_can_be_tested(dist):
     assert {"pyproject.toml", "LICENSE", "README.md", "constraints.txt", "Makefile"} <= names
     assert "tests/test_distribution.py" in names
     assert "src/terrafl/py.typed" in names
-    assert {name.split("/")[0] for name in names if "/" in name} == {"src", "tests"}
+    assert {name.split("/")[0] for name in names if "/" in name} == {"examples", "src", "tests"}
 
 
 @pytest.fixture(scope="module")
