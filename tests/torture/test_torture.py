@@ -17,7 +17,7 @@ def test_killed_runs_end_with_the_bytes_of_undisturbed_ones():
         env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         capture_output=True,
         text=True,
-        timeout=600,
+        timeout=1500,
     )
 
     assert done.returncode == 0, done.stdout + done.stderr
