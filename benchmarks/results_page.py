@@ -16,7 +16,7 @@ ROOT = Path(__file__).parent.parent
 RESULTS, DOCS = ROOT / "results" / "paper", ROOT / "docs"
 NAMES = ("table1", "table2", "table3", "updates", "quartiles", "time")
 HEAD = """\
-# The paper's evaluation, and ours
+# Results: the paper's evaluation, and ours
 
 Every number of ours comes from a run whose summary lies in `results/paper/`; a cell that was not
 run says so. This page is written by `python benchmarks/results_page.py`; the same tables come from
@@ -42,6 +42,29 @@ but not FEMNIST, and EfficientNet-Lite0 have columns of their own. *Terraform, a
 not the paper's: every client's newest model of the round stays in the average.
 """
 
+OTHER = """\
+# Other runs
+
+## digits, 50 clients
+
+`terrafl demo`.
+
+<!-- results demo -->
+
+## Fashion-MNIST, scenario 4, 20 of 200 rounds
+
+`terrafl compare --scenario fmnist-4 --algorithms fedavg,fedprox --seeds 0 --rounds 20`. One seed
+and a tenth of the rounds: it shows what the command does, and decides nothing.
+
+<!-- results fmnist-4-20-rounds -->
+
+## UCI HAR, 30 people, 15 rounds of one epoch
+
+See [phones on 30 people](examples/har.md).
+
+<!-- results har-15-rounds -->
+"""
+
 
 def main():
     tables = {name: gather(read_table(name), RESULTS) for name in NAMES}
@@ -56,7 +79,7 @@ def main():
         figures = sorted(folder.glob(f"{name}-*.svg"))
         parts += [f"# {name}\n", paper_markdown(table)]
         parts += [f"![Accuracy curves, {f.stem}](images/results/{f.name})\n" for f in figures]
-    (DOCS / "results.md").write_text("\n".join(parts))
+    (DOCS / "results.md").write_text("\n".join([*parts, OTHER]))
 
 
 def _versions():
