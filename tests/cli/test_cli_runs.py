@@ -192,7 +192,7 @@ def test_the_demo_compares_all_six_and_writes_a_report(terrafl, tmp_path):
         ("run --clients=1" + "0" * 30, "partition.clients must be below 2^40; got 1000"),
         ("run --clients=1000000000000 --workers=1", "Lower the number of clients or of alphas."),
         ("run --model=fmnist-cnn --workers=1", "images of at least 16 x 16 pixels"),
-        ("resume", "Missing argument 'folder'"),
+        ("resume", "Missing argument"),
         ("resume nowhere", "nowhere holds no run: start one with terrafl run --out nowhere."),
         ("compare --seeds=one", "seeds must be integers, such as 0,1,2; got 'one'."),
         ("compare --selectors=random,nothing", "selector.name must be one of"),
