@@ -173,3 +173,14 @@ def test_a_comparison_is_not_run_twice(compared, small):
 def test_an_unknown_setting_is_a_mistake():
     with pytest.raises(ConfigurationError, match="has no key 'round': did you mean 'rounds'"):
         terrafl.run(settings={"round": 3})
+
+
+def test_a_comparison_is_a_tidy_data_frame(compared):
+    pandas = pytest.importorskip("pandas", reason="needs pandas")
+
+    frame = pandas.DataFrame(compared)
+
+    assert frame.to_dict("records")[0].keys() == compared[0].keys()
+    assert len(frame) == len(compared) == 4
+    assert frame["accuracy_percent"].dtype == float
+    assert set(frame["selector"]) == {"random", "terraform"}
