@@ -184,3 +184,11 @@ def test_a_comparison_is_a_tidy_data_frame(compared):
     assert len(frame) == len(compared) == 4
     assert frame["accuracy_percent"].dtype == float
     assert set(frame["selector"]) == {"random", "terraform"}
+
+
+def test_a_comparison_introduces_itself_in_one_line(compared):
+    first = compared[0]
+
+    assert repr(compared).startswith("Compared(digits, fedavg: Random ")
+    assert f"{first['accuracy_percent']:.1f} %" in repr(compared)
+    assert "/" not in repr(compared)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from terrafl.reports import Comparison, compare_runs, rows
+from terrafl.reports import Comparison, Method, compare_runs, rows
 from terrafl.runs.temporary import TemporaryFolder
 
 if TYPE_CHECKING:
@@ -67,7 +67,20 @@ class Compared:
 
         return write_report(self.folders, Path(out))
 
+    def __repr__(self) -> str:
+        groups = [
+            f"{group.problem.name}, {group.algorithm}: "
+            + ", ".join(f"{method.name} {_percent(method)}" for method in group.methods)
+            for group in self.comparison.groups
+        ]
+        return f"Compared({'; '.join(groups)}; mean accuracy after the last round)"
+
     def _repr_html_(self) -> str:
         from terrafl.reports import html_table
 
         return html_table(self.comparison)
+
+
+def _percent(method: Method) -> str:
+    estimate = method.last_round.estimate
+    return f"{estimate.mean:.1f} %" if estimate else "unknown"
