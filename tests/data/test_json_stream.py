@@ -41,7 +41,9 @@ def test_a_list_read_value_by_value_is_the_list(values, chunk, indent):
 
 @pytest.mark.parametrize("chunk", [1, 2, 3, 100])
 def test_a_number_at_the_end_of_a_piece_may_go_on(chunk):
-    assert _stream("12345", chunk=chunk).value() == 12345
+    for text in ("12345", "0.5", "1.25e-3", "1E+2", "-7"):
+        assert _stream(text, chunk=chunk).value() == json.loads(text)
+        assert _stream(f"{text},", chunk=chunk).value() == json.loads(text)
 
 
 @pytest.mark.parametrize(

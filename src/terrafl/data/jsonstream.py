@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import NoReturn, TextIO
 
 from terrafl.errors import DataError
 
 __all__ = ["JsonStream"]
+
+_PARTIAL = re.compile(r"|\.|[eE][+-]?")
 
 
 class JsonStream:
@@ -66,7 +69,8 @@ class JsonStream:
                 if self._ended:
                     self._fail("be a whole JSON text", str(error))
             else:
-                if end < len(self._text) or self._ended:  # a number might go on
+                # A number may go on: 12 into 123, 1. into 1.5, 1e- into 1e-5.
+                if self._ended or not _PARTIAL.fullmatch(self._text, end):
                     self._at = end
                     return value
             self._read_on()
