@@ -5,6 +5,7 @@ READY := .venv/.ready
 # flwr pins older releases of typer, rich and packaging than ours: it has an environment of its own.
 FLOWER := .venv-flower/bin
 FLOWER_READY := .venv-flower/.ready
+FLOWER_CLI := tests/cli/test_cli_runs.py tests/cli/test_cli_split.py
 FLOWER_NODES := tests/flower/test_flower_processes.py
 
 DOCS_READY := .venv/.docs-ready
@@ -37,7 +38,7 @@ torture: $(READY)
 
 test-flower: $(FLOWER_READY)
 	$(FLOWER)/mypy
-	$(FLOWER)/pytest -n auto src/terrafl/flower tests/cli tests/flower --ignore $(FLOWER_NODES)
+	$(FLOWER)/pytest -n auto src/terrafl/flower $(FLOWER_CLI) tests/flower --ignore $(FLOWER_NODES)
 	$(FLOWER)/pytest $(FLOWER_NODES)
 
 dist: $(READY)

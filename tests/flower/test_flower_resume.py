@@ -71,7 +71,7 @@ def run(folder, base, selector, *, die_at=None, rounds=3):
 def test_a_run_killed_anywhere_ends_with_the_same_bytes(base, selector, tmp_path):
     whole, total = run(tmp_path / "whole", base, selector)
 
-    for die_at in range(1, total, 7):
+    for die_at in range(1, total, 11):
         folder = tmp_path / str(die_at)
         with pytest.raises(Killed):
             run(folder, base, selector, die_at=die_at)
