@@ -122,8 +122,9 @@ def _best_cells(table):
             values = sorted(
                 (getattr(line.method, score).estimate.mean for line in six), reverse=True
             )
-            place = 1 + values.index(getattr(own.method, score).estimate.mean)
-            words.append(f"{place}. of 6 {when}")
+            mean = getattr(own.method, score).estimate.mean
+            shared = " (shared)" if values.count(mean) > 1 else ""
+            words.append(f"{1 + values.index(mean)}. of 6{shared} {when}")
         found.append(f"{_name(block)}: {', '.join(words)}")
     return "; ".join(found)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
+import time
 from pathlib import Path
 from typing import Annotated
 
@@ -49,7 +51,7 @@ def reproduce(
     quiet: o.Quiet = False,
 ) -> None:
     """Run a table of the paper, and show the paper's numbers and ours."""
-    table, seconds = read_table(name), _seconds(budget)
+    table, deadline = read_table(name), time.monotonic() + _seconds(budget)
     if not show:
         _run(
             table,
@@ -57,7 +59,7 @@ def reproduce(
             only or [],
             runs=runs,
             results=results,
-            budget_s=seconds,
+            deadline=deadline,
             workers=workers or default_workers(),
             quiet=quiet,
         )
@@ -76,7 +78,7 @@ def _run(
     *,
     runs: Path,
     results: Path,
-    budget_s: float | None,
+    deadline: float,
     workers: int,
     quiet: bool,
 ) -> None:
@@ -94,6 +96,7 @@ def _run(
             workers=workers,
             on_scenario=lambda scenario: say(f"{scenario}: one round, to know how long it takes"),
             on_images=on_images,
+            deadline=deadline,
         )
     for line in _outlook(prepared, len(planned), at_once):
         say(line)
@@ -105,7 +108,7 @@ def _run(
             runs=runs,
             results=results,
             workers=at_once,
-            budget_s=budget_s,
+            deadline=deadline,
             on_round=on_round,
         )
     if not done:
@@ -123,9 +126,9 @@ def _outlook(prepared: Prepared, num_planned: int, at_once: int) -> list[str]:
     return lines
 
 
-def _seconds(budget: str | None) -> float | None:
+def _seconds(budget: str | None) -> float:
     if budget is None:
-        return None
+        return math.inf
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh])", budget.strip())
     if match is None:
         raise ConfigurationError(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
+from typing import TypeGuard
 
 from flwr.app import Message, MetricRecord
 
@@ -29,11 +31,11 @@ def sound_evaluations(rounds: FlowerRounds, replies: Iterable[Message]) -> list[
 def note_evaluation(rounds: FlowerRounds, metrics: MetricRecord, accuracy_key: str) -> None:
     """Write an evaluation into the journal and onto the curve, if it tells the accuracy."""
     state, accuracy = rounds.state, metrics.get(accuracy_key)
-    if not isinstance(accuracy, int | float):
+    if not _is_finite(accuracy):
         return
     own = state.history.evaluate.get(state.round + 1, metrics).get(accuracy_key)
     costs = state.costs
-    state.accuracy_participating = float(own if isinstance(own, int | float) else accuracy)
+    state.accuracy_participating = float(own if _is_finite(own) else accuracy)
     state.curve.append(
         Point(state.round + 1, costs.client_updates, costs.samples_trained, float(accuracy))
     )
@@ -44,8 +46,12 @@ def note_evaluation(rounds: FlowerRounds, metrics: MetricRecord, accuracy_key: s
             "round": state.round,
             "accuracy": float(accuracy),
             "accuracy_participating": state.accuracy_participating,
-            "loss": float(loss) if isinstance(loss, int | float) else None,
+            "loss": float(loss) if _is_finite(loss) else None,  # of a model that has diverged
             "client_updates": costs.client_updates,
             "samples_trained": costs.samples_trained,
         }
     )
+
+
+def _is_finite(value: object) -> TypeGuard[int | float]:
+    return isinstance(value, int | float) and math.isfinite(value)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from flwr.app import ArrayRecord
+from flwr.app import ArrayRecord, ConfigRecord
 from flwr.serverapp.strategy import Strategy
 
 from terrafl.experiments.naming import variant_of
@@ -14,7 +15,7 @@ from terrafl.guard import Guard
 from terrafl.selection import Selector
 from terrafl.settings import to_plain, to_plain_named
 
-__all__ = ["Labels", "labels_of", "settings_of"]
+__all__ = ["Labels", "labels_of", "settings_of", "told"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,8 +49,24 @@ def settings_of(
 ) -> dict[str, Any]:  # Any: what TOML can hold
     """Return what the parts of a run are, in the words of a configuration file."""
     return {
-        "strategy": [type(inner).__name__ for inner in wrapped(strategy)],
+        "strategy": [
+            {"name": type(inner).__name__, **_scalars(vars(inner))} for inner in wrapped(strategy)
+        ],
         "selector": to_plain_named(selector),
         "guard": to_plain(guard) if guard is not None else False,
         "arrays": [f"{name} {tuple(array.shape)}" for name, array in arrays.items()],
     }
+
+
+def _scalars(values: Mapping[str, object]) -> dict[str, bool | int | float | str]:
+    """Return the settings among a strategy's attributes: its public scalars."""
+    return {
+        name: value
+        for name, value in sorted(values.items())
+        if isinstance(value, bool | int | float | str) and not name.startswith("_")
+    }
+
+
+def told(config: ConfigRecord | None) -> dict[str, Any]:  # Any: what TOML can hold
+    """Return what clients are told in every round, as far as a configuration file can hold it."""
+    return {k: v for k, v in (config or {}).items() if not isinstance(v, bytes)}

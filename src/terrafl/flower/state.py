@@ -39,9 +39,9 @@ class History:
     central: dict[int, MetricRecord] = field(default_factory=dict)
 
     def to_plain(self) -> dict[str, dict[str, dict[str, Any]]]:  # Any: what JSON can hold
-        """Return the metrics as JSON values."""
+        """Return the metrics as JSON values; what is not finite is none, and left out."""
         return {
-            name: {str(number): dict(metrics.items()) for number, metrics in kept.items()}
+            name: {str(number): _finite(metrics) for number, metrics in kept.items()}
             for name, kept in (
                 ("train", self.train),
                 ("evaluate", self.evaluate),
@@ -58,6 +58,10 @@ class History:
                 for name, kept in plain.items()
             }
         )
+
+
+def _finite(metrics: MetricRecord) -> dict[str, Any]:  # Any: what JSON can hold
+    return {name: value for name, value in metrics.items() if np.isfinite(value).all()}
 
 
 @dataclass(slots=True, eq=False)

@@ -14,7 +14,7 @@ from flwr.serverapp.strategy import Result, Strategy
 from terrafl.errors import ConfigurationError, require
 from terrafl.flower.base_state import BaseState
 from terrafl.flower.evaluation import note_evaluation, sound_evaluations
-from terrafl.flower.labels import labels_of, settings_of
+from terrafl.flower.labels import labels_of, settings_of, told
 from terrafl.flower.plan import FlowerPlan
 from terrafl.flower.roster import Identity, Roster
 from terrafl.flower.rounds import FlowerRounds
@@ -160,6 +160,8 @@ class ClientSelection(Strategy):
             "identity": self.identity,
             "dataset": self.dataset,
             "model": self.model,
+            "epochs": self.epochs,
+            "train_config": told(train_config),
             **settings_of(self.selector, self.strategy, self.guard, initial_arrays),
         }
         with Trace(self.out, settings) as trace:

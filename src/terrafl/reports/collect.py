@@ -10,7 +10,7 @@ from pathlib import Path
 from terrafl.errors import RunFolderError
 from terrafl.runs import RunFolder, Summary
 
-__all__ = ["Run", "find_runs"]
+__all__ = ["Run", "find_runs", "folders_with"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,15 +53,28 @@ def find_runs(paths: Sequence[Path]) -> tuple[Run, ...]:
     )
 
 
+def folders_with(root: Path, name: str) -> list[Path]:
+    """Return the folders in and below one that hold a file of this name, sorted.
+
+    Checkpoints are not looked into: of a run under way they come and go.
+    """
+    found = []
+    for folder, below, files in os.walk(root):
+        below[:] = [child for child in below if child != "checkpoints"]
+        if name in files:
+            found.append(Path(folder))
+    return sorted(found)
+
+
 def _finished_below(path: Path) -> list[Path]:
     if not path.is_dir():
         raise RunFolderError(
             f"{path} must be a run folder or a folder that contains some; "
             f"{'it is a file' if path.exists() else 'it does not exist'}: check the path."
         )
-    found = [file.parent for file in path.resolve().rglob(RunFolder(path).summary.name)]
+    found = folders_with(path.resolve(), RunFolder(path).summary.name)
     if not found:
-        started = sorted(path.rglob(RunFolder(path).config.name))
-        next_step = f"terrafl resume {started[0].parent}" if started else "terrafl run"
+        started = folders_with(path, RunFolder(path).config.name)
+        next_step = f"terrafl resume {started[0]}" if started else "terrafl run"
         raise RunFolderError(f"{path} holds no finished run; make or finish one: {next_step}.")
     return found

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import time
 
 import pytest
 
@@ -101,11 +102,30 @@ def test_a_finished_run_is_not_run_again(digits, done, places):
 
 
 def test_a_budget_stops_after_the_round_under_way_and_the_rest_follows(digits, places):
-    assert not perform(digits, workers=1, budget_s=0, **places)
+    assert not perform(digits, workers=1, deadline=time.monotonic(), **places)
     assert not list(places["results"].rglob("summary.json"))
 
     assert perform(digits, workers=1, **places)
     assert len(list(places["results"].rglob("summary.json"))) == 4
+
+
+def test_a_run_of_ones_own_replaces_a_result_that_was_there(digits, done, places, caplog):
+    kept = done / digits[0].place / "summary.json"
+    own = kept.read_bytes()
+    kept.write_bytes(own.replace(b'"seed": 0', b'"seed": 7'))
+
+    perform(digits, workers=1, **places)
+
+    assert kept.read_bytes() == own
+    assert "held another result" in caplog.text
+
+
+def test_past_its_deadline_preparing_tries_nothing(tmp_path):
+    prepared = prepare(
+        plan(TABLE, TWO_ROUNDS), tmp_path / "runs", workers=1, deadline=time.monotonic()
+    )
+
+    assert prepared.waiting == ()
 
 
 def test_preparing_measures_a_round_and_leaves_out_what_has_no_data(tmp_path, monkeypatch):

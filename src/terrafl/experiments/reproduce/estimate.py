@@ -47,7 +47,8 @@ def calibrate(config: RunConfig, folder: Path) -> Pace:
     """
     run = RunFolder(folder)
     if not run.is_complete:
-        run.discard()
+        with run:  # refused while another process is at it
+            run.discard()
         one = replace(config, selector=Terraform(), rounds=1, profile="calibration")
         execute(one, folder)
     summary, seconds = run.read_summary(), seconds_of(run)

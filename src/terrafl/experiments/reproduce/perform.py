@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -49,6 +50,7 @@ def prepare(
     workers: int,
     on_scenario: Callable[[str], None] = lambda scenario: None,
     on_images: OnImages = lambda done, total: None,
+    deadline: float = math.inf,
 ) -> Prepared:
     """Find out what is left to run and how long it will take, by one round of each scenario.
 
@@ -64,6 +66,8 @@ def prepare(
         Hears which scenario is being tried.
     on_images
         Hears of progress with features.
+    deadline
+        On :func:`time.monotonic`'s clock; past it no further scenario is tried.
     """
     waiting = [cell for cell in planned if not RunFolder(runs / cell.place).is_complete]
     paces: dict[str, Pace] = {}
@@ -72,6 +76,8 @@ def prepare(
         scenario = cell.column.scenario
         if scenario in paces or scenario in missing:
             continue
+        if time.monotonic() > deadline:
+            break
         on_scenario(scenario)
         try:
             compute_features([cell.config], workers=workers, on_images=on_images)
@@ -88,7 +94,7 @@ def perform(
     runs: Path,
     results: Path,
     workers: int,
-    budget_s: float | None = None,
+    deadline: float = math.inf,
     on_round: OnCell = lambda cell, done, total, accuracy: None,
 ) -> bool:
     """Run what is planned and keep what comes out; return whether all of it was run.
@@ -103,19 +109,18 @@ def perform(
         Where summaries go, as runs finish.
     workers
         How many runs at once.
-    budget_s
-        Seconds after which to stop; what is under way can be taken up later.
+    deadline
+        When to stop, on :func:`time.monotonic`'s clock; what is under way can be taken up later.
     on_round
         Hears of progress.
     """
     places = [cell.place for cell in planned]
-    deadline = None if budget_s is None else time.monotonic() + budget_s
 
     def tell(cell: Cell, done: int, total: int, accuracy: float | None) -> None:
         on_round(cell, done, total, accuracy)
         if done <= 1:
             export(places, runs, results)  # another run has just ended: keep its result
-        if deadline is not None and time.monotonic() > deadline:
+        if time.monotonic() > deadline:
             raise _BudgetSpentError("the budget is spent.")
 
     cells = [Cell(runs / cell.place, cell.config) for cell in planned]

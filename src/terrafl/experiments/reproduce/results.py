@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
@@ -13,17 +14,23 @@ __all__ = ["export", "read_result", "read_seconds", "seconds_of"]
 
 SECONDS = "seconds.json"
 
+_log = logging.getLogger(__name__)
+
 
 def export(places: Iterable[PurePosixPath], runs: Path, results: Path) -> None:
-    """Copy summary and configuration of every finished run that is not there yet.
+    """Copy summary and configuration of every finished run.
 
-    What a run took in seconds comes along: it is the one result that the summary, equal for
-    equal runs, cannot hold.
+    A result that is there already and differs is replaced, with a warning. What a run took in
+    seconds comes along: it is the one result that the summary, equal for equal runs, cannot hold.
     """
     for place in places:
         run, kept = RunFolder(runs / place), RunFolder(results / place)
-        if not run.is_complete or kept.summary.exists():
+        if not run.is_complete:
             continue
+        if kept.summary.exists():
+            if kept.summary.read_bytes() == run.summary.read_bytes():
+                continue
+            _log.warning("%s held another result, which is replaced by this run's", kept.path)
         kept.path.mkdir(parents=True, exist_ok=True)
         write_atomically(kept.config, run.config.read_bytes())
         write_atomically(kept.path / SECONDS, json.dumps(seconds_of(run)).encode() + b"\n")

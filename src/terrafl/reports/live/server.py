@@ -7,6 +7,7 @@ host names (a foreign page could point one of its own here), and can only read.
 from __future__ import annotations
 
 import asyncio
+import logging
 import secrets
 import socket
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -15,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from terrafl.errors import UserError
+from terrafl.errors import TerraflError, UserError
 from terrafl.reports.assets import load_assets
 from terrafl.reports.html import render_page
 from terrafl.reports.live.feed import Feed, Overview
@@ -30,6 +31,8 @@ __all__ = ["LiveServer", "serve"]
 
 POLL_S = 0.4
 HOST = "127.0.0.1"
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True, eq=False)
@@ -73,7 +76,10 @@ class LiveServer:
 
     async def _poll(self) -> None:
         while True:
-            await asyncio.to_thread(self.overview.look)
+            try:
+                await asyncio.to_thread(self.overview.look)
+            except (OSError, TerraflError) as error:  # a folder that went away while being read
+                _log.warning("the runs could not be read just now: %s", error)
             await asyncio.sleep(POLL_S)
 
     def _is_ours(self, request: Request) -> bool:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from terrafl.errors import RunFolderError, UserError
-from terrafl.reports.collect import Run
+from terrafl.reports.collect import Run, folders_with
 from terrafl.reports.live.tail import Tail
 from terrafl.reports.resolved import Settings, read_settings
 from terrafl.reports.sections import Study
@@ -152,7 +152,7 @@ class Watched:
     def poll(self) -> None:
         """Find new runs, forget those whose folder is gone, and read on in the others."""
         roots = [path.resolve() for path in self.paths]
-        found = sorted({file.parent for root in roots for file in root.rglob("config.toml")})
+        found = sorted({path for root in roots for path in folders_with(root, "config.toml")})
         for path in set(self.runs) - set(found):
             del self.runs[path]
         common = Path(os.path.commonpath(roots))
