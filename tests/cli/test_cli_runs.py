@@ -218,7 +218,8 @@ def test_a_place_that_cannot_be_written_is_one_sentence(terrafl, mistake, tiny, 
 
     mistake(terrafl("run", *tiny, "--out=file/run"), "file/run must be a folder that can be")
     mistake(
-        terrafl("report", "here", "--out=file/report"), "file/report must be a folder that can be"
+        terrafl("report", "here", "--quiet", "--out=file/report"),
+        "file/report must be a folder that can be",
     )
 
 
@@ -303,7 +304,7 @@ def test_a_data_set_is_checked(terrafl):
 
 
 def test_a_data_set_that_is_missing_is_a_mistake(terrafl, tmp_path):
-    said = terrafl("data", "check", "fmnist", "--root", tmp_path)
+    said = terrafl("data", "check", "fmnist", "--quiet", "--root", tmp_path)
 
     assert said.code == 2
     assert said.err == "error: data set fmnist is not complete: see above.\n"

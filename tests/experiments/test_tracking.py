@@ -89,8 +89,9 @@ def test_results_parameters_and_figures_are_there(tracked):
     assert settings["selector.eta"] == 2
     assert settings["rounds"] == tracked.config.rounds
     assert ended
-    (image,) = found.Images("accuracy")
-    assert image.encoded_image_string.startswith(b"\x89PNG")
+    for figure in ("curves", "cost", "seconds", "participation", "norms", "fairness", "selection"):
+        (image,) = found.Images(figure)
+        assert image.encoded_image_string.startswith(b"\x89PNG")
 
 
 def test_time_goes_forward(tracked):

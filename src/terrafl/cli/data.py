@@ -52,9 +52,10 @@ def fetch(name: Name, root: Root = None, quiet: o.Quiet = False) -> None:
 
 
 @app.command()
-def check(name: Name, root: Root = None, json: o.Json = False) -> None:
+def check(name: Name, root: Root = None, quiet: o.Quiet = False, json: o.Json = False) -> None:
     """Check every file of a data set against its checksum."""
-    statuses = data.check(name, root)
+    with item_progress("file", quiet=quiet) as show:
+        statuses = data.check(name, root, show)
     if json:
         rows = [dataclasses.asdict(status) for status in statuses]
         typer.echo(jsonlib.dumps(rows, default=str))

@@ -8,7 +8,7 @@ from rich.filesize import decimal
 
 __all__ = ["Unit", "amount", "rate", "time_left"]
 
-Unit = Literal["round", "image", "byte", "example"]
+Unit = Literal["round", "image", "byte", "example", "file", "problem"]
 
 
 def amount(done: int, total: int | None, unit: Unit) -> str:

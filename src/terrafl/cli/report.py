@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from terrafl.cli import options as o
+from terrafl.cli.progress import item_progress
 from terrafl.cli.tables import show_comparison
 from terrafl.experiments.compared import Compared
 
@@ -17,11 +18,13 @@ __all__ = ["report"]
 def report(
     folders: Annotated[list[Path], typer.Argument(help="Run folders, or folders of them.")],
     out: Annotated[Path, typer.Option(help="Where the report goes.")] = Path("report"),
+    quiet: o.Quiet = False,
     json: o.Json = False,
 ) -> None:
     """Write report.html, tables and figures from finished runs."""
     compared = Compared.read(folders)
-    page = compared.report(out)
+    with item_progress("problem", quiet=quiet) as show:
+        page = compared.report(out, on_section=lambda done, total: show("report", done, total))
     show_comparison(compared, as_json=json)
     if not json:
         typer.echo(f"report: {page}")

@@ -124,9 +124,11 @@ def is_slow(name: str) -> bool:
     return not is_own(name) and _entry(name).slow
 
 
-def check(name: str, root: Path | None = None) -> list[FileStatus]:
-    """Judge every file of a data set by its content."""
-    return _entry(name).check(root)
+def check(
+    name: str, root: Path | None = None, progress: Progress | None = None
+) -> list[FileStatus]:
+    """Judge every file of a data set by its content; ``progress`` is told after each."""
+    return _entry(name).check(root, progress)
 
 
 def fetch(

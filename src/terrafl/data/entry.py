@@ -76,9 +76,14 @@ class Entry(Generic[Content]):
         contents = {file.name: self._content(file, root, progress) for file in self.files}
         return self.decode(contents, generator)
 
-    def check(self, root: Path | None) -> list[FileStatus]:
-        """Judge every file."""
-        return [self._judge(file, root) for file in self.files]
+    def check(self, root: Path | None, progress: Progress | None = None) -> list[FileStatus]:
+        """Judge every file; ``progress`` is told after each."""
+        judged = []
+        for file in self.files:
+            judged.append(self._judge(file, root))
+            if progress is not None:
+                progress(self.name, len(judged), len(self.files))
+        return judged
 
     def _content(
         self, file: Published[Content], root: Path | None, progress: Progress | None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -61,11 +61,24 @@ class Compared:
 
         return plot_runs(self.folders, path)
 
-    def report(self, out: Path | str) -> Path:
-        """Write the report into a folder; return the page."""
+    def report(
+        self,
+        out: Path | str,
+        *,
+        on_section: Callable[[int, int], None] = lambda done, total: None,
+    ) -> Path:
+        """Write the report into a folder; return the page.
+
+        Parameters
+        ----------
+        out
+            The folder.
+        on_section
+            Hears of progress: problems drawn, and problems in all.
+        """
         from terrafl.reports import write_report
 
-        return write_report(self.folders, Path(out))
+        return write_report(self.folders, Path(out), on_section=on_section)
 
     def __repr__(self) -> str:
         groups = [

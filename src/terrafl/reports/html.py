@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,7 +23,12 @@ if TYPE_CHECKING:
 __all__ = ["html_table", "render_page", "render_sections", "write_report"]
 
 
-def write_report(runs: Sequence[Path], out: Path) -> Path:
+def write_report(
+    runs: Sequence[Path],
+    out: Path,
+    *,
+    on_section: Callable[[int, int], None] = lambda done, total: None,
+) -> Path:
     """Compare runs and write what they show.
 
     ``out`` receives ``report.html``; for every problem and algorithm its figures as ``.svg`` and
@@ -35,6 +40,8 @@ def write_report(runs: Sequence[Path], out: Path) -> Path:
         Run folders, or folders that contain some at any depth.
     out
         The folder to write to; it is made if need be, and files of the same names replaced.
+    on_section
+        Hears of progress: problems drawn, and problems in all.
 
     Returns
     -------
@@ -50,10 +57,11 @@ def write_report(runs: Sequence[Path], out: Path) -> Path:
         "table.tex": to_latex(all_rows).encode(),
         "report.html": render_page(sections, data=packed(sections)).encode(),
     }
-    for section in sections:
+    for done, section in enumerate(sections, start=1):
         for name, pictures in draw_figures(section).items():
             files[f"{name}-{section.slug}.svg"] = pictures.svg
             files[f"{name}-{section.slug}.png"] = pictures.png
+        on_section(done, len(sections))
     try:
         out.mkdir(parents=True, exist_ok=True)
         for name, content in files.items():

@@ -75,12 +75,14 @@ class Follower:
 
     def finish(self) -> None:
         """Tell what came out, and draw it."""
-        from terrafl.reports import plot_runs
+        from terrafl.reports.comparison import compare_runs
+        from terrafl.reports.figures import draw_figures
+        from terrafl.reports.sections import make_sections
 
         summary = self._folder.read_summary()
         self.update(summary.rounds)
-        figures = {"accuracy": plot_runs([self._folder.path])}
-        self._tracker.finish(of_summary(summary), figures)
+        (section,) = make_sections(compare_runs([self._folder.path]))
+        self._tracker.finish(of_summary(summary), draw_figures(section))
 
     def close(self) -> None:
         """Let the tracker write down what it heard."""

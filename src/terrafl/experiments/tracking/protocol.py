@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from terrafl.reports.looks import Pictures
 
 __all__ = ["MakeTracker", "Parameter", "Tracker"]
 
@@ -29,8 +29,11 @@ class Tracker(Protocol):
         """Hear what one round gave: rounds completed, numbers by name, seconds since 1970."""
         ...
 
-    def finish(self, values: Mapping[str, float], figures: Mapping[str, Figure]) -> None:
-        """Hear what came out of the whole run; an interrupted one has no such call."""
+    def finish(self, values: Mapping[str, float], figures: Mapping[str, Pictures]) -> None:
+        """Hear what came out of the whole run, with the report's figures of it.
+
+        An interrupted run has no such call.
+        """
         ...
 
     def close(self) -> None:

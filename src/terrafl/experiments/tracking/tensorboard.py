@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+from PIL import Image
 from torch.utils.tensorboard import SummaryWriter
 from torch.utils.tensorboard.summary import hparams
 
 from terrafl.experiments.tracking.protocol import Parameter
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from terrafl.reports.looks import Pictures
 
 __all__ = ["FOLDER", "TensorBoard"]
 
@@ -55,12 +58,14 @@ class TensorBoard:
         for name, value in values.items():
             self._writer.add_scalar(name, value, step, walltime=at)
 
-    def finish(self, values: Mapping[str, float], figures: Mapping[str, Figure]) -> None:
+    def finish(self, values: Mapping[str, float], figures: Mapping[str, Pictures]) -> None:
         """Write results and figures down."""
         for name, value in values.items():
             self._writer.add_scalar(name, value, self._step)
-        for name, figure in figures.items():
-            self._writer.add_figure(name, figure, self._step)
+        for name, pictures in figures.items():
+            with Image.open(io.BytesIO(pictures.png)) as image:
+                pixels = np.asarray(image.convert("RGB"))
+            self._writer.add_image(name, pixels, self._step, dataformats="HWC")
         self._file.add_summary(self._end)
 
     def close(self) -> None:
