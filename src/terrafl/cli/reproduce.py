@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from terrafl.cli import options as o
-from terrafl.cli.progress import cell_progress, image_progress
+from terrafl.cli.progress import cell_progress, image_progress, item_progress
 from terrafl.errors import ConfigurationError
 from terrafl.experiments.api import default_workers
 from terrafl.experiments.reproduce.catalogue import Table, read_table, table_names
@@ -89,12 +89,16 @@ def _run(
         if not quiet:
             typer.echo(text, err=True)
 
-    with image_progress(quiet=quiet) as on_images:
+    with (
+        item_progress("example", quiet=quiet) as on_data,
+        image_progress(quiet=quiet) as on_images,
+    ):
         prepared = prepare(
             planned,
             runs,
             workers=workers,
             on_scenario=lambda scenario: say(f"{scenario}: one round, to know how long it takes"),
+            on_data=on_data,
             on_images=on_images,
             deadline=deadline,
         )
@@ -120,7 +124,7 @@ def _outlook(prepared: Prepared, num_planned: int, at_once: int) -> list[str]:
     waiting = len(prepared.waiting)
     minutes = prepared.expected_s / min(at_once, max(waiting, 1)) / 60
     lines.append(
-        f"{num_planned} runs planned, {waiting} to be made"
+        f"{num_planned} run{'s' * (num_planned != 1)} planned, {waiting} to be made"
         + (f": about {minutes:,.0f} minutes, {at_once} at a time" if waiting else "")
     )
     return lines

@@ -8,9 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from terrafl.data.files import Progress
 from terrafl.engine.features import OnImages
 from terrafl.errors import DataError, TerraflError
-from terrafl.experiments.backbone import compute_features
+from terrafl.experiments.backbone import compute_features, read_data
 from terrafl.experiments.reproduce.estimate import Pace, calibrate, expected_seconds
 from terrafl.experiments.reproduce.plan import Planned
 from terrafl.experiments.reproduce.results import export
@@ -49,6 +50,7 @@ def prepare(
     *,
     workers: int,
     on_scenario: Callable[[str], None] = lambda scenario: None,
+    on_data: Progress = lambda name, done, total: None,
     on_images: OnImages = lambda done, total: None,
     deadline: float = math.inf,
 ) -> Prepared:
@@ -64,6 +66,8 @@ def prepare(
         Processes that compute a backbone's features, where there is one.
     on_scenario
         Hears which scenario is being tried.
+    on_data
+        Hears of progress with data sets that are slow to read the first time.
     on_images
         Hears of progress with features.
     deadline
@@ -80,6 +84,7 @@ def prepare(
             break
         on_scenario(scenario)
         try:
+            read_data([cell.config], progress=on_data)
             compute_features([cell.config], workers=workers, on_images=on_images)
             paces[scenario] = calibrate(cell.config, runs / "calibration" / scenario)
         except DataError as error:
