@@ -23,7 +23,7 @@ Weighting = Literal["count", "mass"]
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-_FEW = 1024  # up to this many positions, looking at all of them is faster
+_FEW = 4096  # up to this many positions, looking at all of them is faster
 _CHUNK = 8192  # terms in one piece: they stay in the cache, and memory is not asked for anew
 _PAIRWISE = 160  # additions that a term passes through in numpy's sums
 
@@ -46,7 +46,7 @@ def contenders(
     """
     terms = _Terms.of(norms, running, norms[(first + end) // 2])
     num_terms = end - 1 - first  # clients that turn easy along the range
-    length = math.isqrt(num_terms) // 4 if num_terms > _FEW else 1
+    length = math.isqrt(num_terms) // 2 if num_terms > _FEW else 1
     count = num_terms // length
     stop = first + count * length
     sums = _after(terms.total(0, first), terms.by_block(first, stop, length))
@@ -193,8 +193,10 @@ class _Search:
 
     def least(self, positions: Integers, sums: Floats) -> Integers:
         """Return the positions that may have the least variance, given all sums A and B."""
-        easy, hard = self._shares(positions, positions)
-        variance = easy * self._easy(positions, sums) + hard * self._hard(positions, sums)
+        mass = self.running[positions - 1]
+        spread_easy, spread_hard = self._spreads(mass, sums)
+        easy, hard = self._shares(positions, positions, mass, mass)
+        variance = easy * spread_easy + hard * spread_hard
         error = float(np.max(easy)) * self.errors[0] + float(np.max(hard)) * self.errors[1]
         found: Integers = positions[variance <= float(variance.min()) + 2 * error]
         return found
@@ -205,29 +207,29 @@ class _Search:
         Inside a block the easy cluster spreads at least as at its start and weighs at least its
         clients there over its mass at the end; the hard cluster the other way round.
         """
-        spread_easy, spread_hard = self._easy(positions, sums), self._hard(positions, sums)
-        easy, hard = self._shares(positions, positions)
+        mass = self.running[positions - 1]
+        spread_easy, spread_hard = self._spreads(mass, sums)
+        easy, hard = self._shares(positions, positions, mass, mass)
         known = easy * (spread_easy + self.errors[0]) + hard * (spread_hard + self.errors[1])
-        easy, hard = self._shares(positions[:-1], positions[1:])
+        easy, hard = self._shares(positions[:-1], positions[1:], mass[:-1], mass[1:])
         low = easy * (spread_easy[:-1] - self.errors[0])
         low += hard * (spread_hard[1:] - self.errors[1])
         found: Integers = np.flatnonzero(low <= float(known.min()) * (1 + 1e-12))
         return found
 
-    def _shares(self, starts: Integers, ends: Integers) -> tuple[Floats, Floats]:
+    def _spreads(self, mass: Integers, sums: Floats) -> tuple[Floats, Floats]:
+        """Return the spread of the easy and of the hard cluster, given the easy one's mass."""
+        easy: Floats = sums[1] - sums[0] * sums[0] / mass
+        first = self.total[0] - sums[0]
+        hard: Floats = self.total[1] - sums[1] - first * first / (self.running[-1] - mass)
+        return easy, hard
+
+    def _shares(
+        self, starts: Integers, ends: Integers, mass_at_starts: Integers, mass_at_ends: Integers
+    ) -> tuple[Floats, Floats]:
         """Return the least weights over mass, times N, of both clusters between two positions."""
         if self.weighting == "mass":
             return np.ones(1), np.ones(1)
-        easy = starts / self.running[ends - 1]
-        hard = (len(self.running) - ends) / (self.running[-1] - self.running[starts - 1])
+        easy = starts / mass_at_ends
+        hard = (len(self.running) - ends) / (self.running[-1] - mass_at_starts)
         return easy, hard
-
-    def _easy(self, positions: Integers, sums: Floats) -> Floats:
-        spread: Floats = sums[1] - sums[0] * sums[0] / self.running[positions - 1]
-        return spread
-
-    def _hard(self, positions: Integers, sums: Floats) -> Floats:
-        first = self.total[0] - sums[0]
-        mass = self.running[-1] - self.running[positions - 1]
-        spread: Floats = self.total[1] - sums[1] - first * first / mass
-        return spread

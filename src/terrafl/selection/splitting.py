@@ -118,14 +118,12 @@ def split(
         few_sizes = sizes.tolist() if isinstance(sizes, np.ndarray) else list(sizes)
         return _split_few(few_norms, few_sizes, search_range, weighting)
     norms, sizes = np.asarray(norms, dtype=np.float64), np.asarray(sizes, dtype=np.int64)
-    order, ordered_norms = _sorted(norms)
     if int(sizes.max()) * len(sizes) >= 2**62:
         raise ConfigurationError(
             f"{len(sizes)} clients must have fewer than {2**62 // len(sizes)} examples each; "
             f"got one with {int(sizes.max())}: leave it out, or cap its size."
         )
-    running = sizes.take(order)
-    np.cumsum(running, out=running)
+    order, ordered_norms, running = _sorted(norms, sizes)
     first, end = range_ends(running, *search_range)
     if first >= end:
         return Split(order, first, end, min(first, len(norms) - 1), True)
@@ -159,16 +157,22 @@ def _split_few(
     return Split(np.array(order, dtype=np.intp), first, end, tau, empty_range)
 
 
-def _sorted(norms: Floats) -> tuple[NDArray[np.intp], Floats]:
-    """Return the ascending order, equal norms as they stand, and the norms in it.
+def _sorted(norms: Floats, sizes: Integers) -> tuple[NDArray[np.intp], Floats, Integers]:
+    """Return the ascending order, equal norms as they stand, and in it norms and running sizes.
 
-    numpy's unstable sort is several times faster than its stable one, and ties are rare.
+    numpy's unstable sort is several times faster than its stable one, and ties are rare. Memory
+    is asked for in one piece: malloc keeps what is freed up to twice its largest piece, and new
+    pages would cost more than the sums do.
     """
     order = np.argsort(norms)
-    ordered = norms.take(order)  # faster than indexing
+    piece = np.empty((2, len(norms)))
+    ordered, running = piece[0], piece[1].view(np.int64)
+    norms.take(order, out=ordered, mode="clip")  # a mode that needs no copy; nothing is clipped
     if (ordered[1:] == ordered[:-1]).any():
         order = np.argsort(norms, kind="stable")
-    return order, ordered
+    sizes.take(order, out=running, mode="clip")
+    np.cumsum(running, out=running)
+    return order, ordered, running
 
 
 def range_ends(running: Sequence[int] | Integers, a: Fraction, b: Fraction) -> tuple[int, int]:
