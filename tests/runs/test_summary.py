@@ -83,9 +83,17 @@ def without(key):
         without("curve"),
         json.dumps(asdict(SUMMARY) | {"curve": 5}),
         json.dumps(asdict(SUMMARY) | {"curve": [[1, 2]]}),
+        json.dumps(asdict(SUMMARY) | {"curve": [[1, 2, 3, "much"]]}),
+        json.dumps(asdict(SUMMARY) | {"accuracy": "much"}),
+        json.dumps(asdict(SUMMARY) | {"accuracy": None}),
+        json.dumps(asdict(SUMMARY) | {"rounds": 1.5}),
+        json.dumps(asdict(SUMMARY) | {"rounds": True}),
+        json.dumps(asdict(SUMMARY) | {"selector": 3}),
+        json.dumps(asdict(SUMMARY) | {"versions": 3}),
+        json.dumps(asdict(SUMMARY) | {"versions": {"numpy": 2}}),
         "\udcff",
     ],
-    ids=range(10),
+    ids=range(18),
 )
 def test_a_damaged_summary_is_refused_by_name(tmp_path, content):
     path = tmp_path / "summary.json"

@@ -103,6 +103,10 @@ class Summary:
             names = [f.name for f in fields(cls) if f.name in values or f.name not in optional]
             known = {name: values[name] for name in names}
             known["curve"] = tuple(Point(*point) for point in known["curve"])
+            _check(cls.__annotations__, known)
+            _check(dict.fromkeys(known["versions"], "str"), known["versions"])
+            for point in known["curve"]:
+                _check(Point.__annotations__, point._asdict())
             return cls(**known)
         except OSError as error:
             raise RunFolderError(f"{path} cannot be read: {error.strerror}.") from error
@@ -111,3 +115,16 @@ class Summary:
                 f"{path} must be the summary of a terrafl run; it is damaged or something else "
                 f"({type(error).__name__}: {error})."
             ) from error
+
+
+_KINDS: Mapping[str, tuple[type, ...]] = {"str": (str,), "int": (int,), "float": (int, float)}
+
+
+def _check(annotations: Mapping[str, object], values: Mapping[str, object]) -> None:
+    """Refuse a value of another kind than its field; lists and tables are checked by their own."""
+    for name, value in values.items():
+        annotation = annotations[name]
+        kind = getattr(annotation, "__forward_arg__", annotation)  # named tuples wrap theirs
+        allowed = _KINDS.get(str(kind), (object,))
+        if not isinstance(value, allowed) or (kind != "str" and isinstance(value, bool)):
+            raise TypeError(f"{name} must be of kind {kind}; got {value!r}")
