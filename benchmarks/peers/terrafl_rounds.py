@@ -25,6 +25,8 @@ def main():
         training={
             "optimizer": "sgd",
             "learning_rate": LEARNING_RATE,
+            "momentum": 0.0,
+            "weight_decay": 0.0,
             "epochs": workload.epochs,
             "batch_size": workload.batch_size,
         },

@@ -28,6 +28,8 @@ __all__ = ["Measured", "measure_engine"]
 
 Say = Callable[[str], None]
 
+_LEAST_SECONDS = 0.5  # an evaluation of a small network takes too little to be timed once
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
@@ -148,10 +150,15 @@ class _Bench:
                 for part in longest_first
             ]
             times[loop] = _timed(lambda work=work: self.crowd.ask(work))  # type: ignore[misc]  # bound now
-        model = self.rounds.state.model
-        times["evaluation"] = _timed(lambda: self.rounds.workers.evaluate(model))
-        times["forward"] = _timed(lambda: self.crowd.ask(self._forward()))
-        return times
+        return times | self._evaluations()
+
+    def _evaluations(self) -> dict[str, float]:
+        """Return the seconds of evaluations and of forward passes, in turns."""
+        model, spent = self.rounds.state.model, {"evaluation": 0.0, "forward": 0.0}
+        while spent["forward"] < _LEAST_SECONDS:
+            spent["evaluation"] += _timed(lambda: self.rounds.workers.evaluate(model))
+            spent["forward"] += _timed(lambda: self.crowd.ask(self._forward()))
+        return spent
 
     def _forward(self) -> list[dict[str, Any]]:  # Any: what JSON can hold
         total, parts = len(self.data.dataset.test), len(self.crowd)

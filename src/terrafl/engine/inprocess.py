@@ -67,6 +67,6 @@ class InProcess:
 
     def evaluate(self, model: NDArray[np.float32]) -> tuple[NDArray[np.bool_], NDArray[np.float32]]:
         """Return, for every test example, whether the model is right, and its loss."""
-        chunks = evaluation_chunks(len(self._arrays["test_y"]))
+        chunks = evaluation_chunks(len(self._arrays["test_y"]), self.layout)
         parts = [self._trainer.evaluate(model, start, stop) for start, stop in chunks]
         return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])

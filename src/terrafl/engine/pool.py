@@ -164,7 +164,7 @@ class Pool:
     def evaluate(self, model: NDArray[np.float32]) -> tuple[NDArray[np.bool_], NDArray[np.float32]]:
         """Return, for every test example, whether the model is right, and its loss."""
         self._shared["received"][...] = model
-        chunks = evaluation_chunks(len(self._arrays["test_y"]))
+        chunks = evaluation_chunks(len(self._arrays["test_y"]), self._layout)
         self._crew.ask([{"do": "evaluate", "start": a, "stop": b} for a, b in chunks])
         return (
             np.array(self._shared["correct"], dtype=np.bool_),
