@@ -19,7 +19,7 @@ from terrafl.engine.groups import grouped
 from terrafl.engine.job import Arrays, Job, Trained, TrainTask, client_sizes
 from terrafl.engine.memory import SharedMemory
 from terrafl.engine.process import ChildDied, Message
-from terrafl.engine.workers import LossTask, evaluation_chunks
+from terrafl.engine.workers import LossTask, evaluation_pieces
 from terrafl.models import Layout
 
 __all__ = ["Pool"]
@@ -164,8 +164,8 @@ class Pool:
     def evaluate(self, model: NDArray[np.float32]) -> tuple[NDArray[np.bool_], NDArray[np.float32]]:
         """Return, for every test example, whether the model is right, and its loss."""
         self._shared["received"][...] = model
-        chunks = evaluation_chunks(len(self._arrays["test_y"]), self._layout)
-        self._crew.ask([{"do": "evaluate", "start": a, "stop": b} for a, b in chunks])
+        pieces = evaluation_pieces(len(self._arrays["test_y"]), self._layout, len(self._crew))
+        self._crew.ask([{"do": "evaluate", "start": a, "stop": b} for a, b in pieces])
         return (
             np.array(self._shared["correct"], dtype=np.bool_),
             np.array(self._shared["losses"], dtype=np.float32),

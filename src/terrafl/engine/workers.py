@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from terrafl.engine.job import Trained, TrainTask
 from terrafl.models import Layout
 
-__all__ = ["EVALUATION_BATCH", "LossTask", "Workers", "evaluation_chunks"]
+__all__ = ["EVALUATION_BATCH", "LossTask", "Workers", "evaluation_pieces"]
 
 LossTask = tuple[int, Sequence[int] | None]
 """A client's position, and which of its examples to ask about (``None``: all)."""
 
-EVALUATION_BATCH = 500
+EVALUATION_BATCH = 500  # what a convolution makes of more images leaves the cache
 
 
 class Workers(Protocol):
@@ -49,12 +49,13 @@ class Workers(Protocol):
     def __exit__(self, *exception: object) -> None: ...
 
 
-def evaluation_chunks(num_examples: int, layout: Layout) -> list[tuple[int, int]]:
-    """Cut the test set the same way for everyone: the batch shape may reach the last bit.
+def evaluation_pieces(num_examples: int, layout: Layout, num_workers: int) -> list[tuple[int, int]]:
+    """Cut the test set for workers, between batches only: their shape may reach the last bit.
 
-    What a convolution makes of more than a few hundred images leaves the cache; a perceptron
-    is so quick that handing out smaller pieces would show.
+    Convolutions are handed out batch by batch, so that nobody waits long for the last; a
+    perceptron is so quick that every message shows, and each worker gets one piece.
     """
     convolves = any(len(entry.shape) > 2 for entry in layout.parameters)
-    size = EVALUATION_BATCH if convolves else 2 * EVALUATION_BATCH
+    batches = 1 if convolves else -(-num_examples // (EVALUATION_BATCH * num_workers))
+    size = EVALUATION_BATCH * batches
     return [(start, min(start + size, num_examples)) for start in range(0, num_examples, size)]
