@@ -161,16 +161,15 @@ class Trainer:
     ) -> tuple[NDArray[np.bool_], NDArray[np.float32]]:
         """Return, for these rows of the test set, whether the model is right, and its loss."""
         self._network.load(torch.from_numpy(model))
-        correct, losses = np.empty(stop - start, np.bool_), np.empty(stop - start, np.float32)
+        correct, losses = [], []
         for first in range(start, stop, EVALUATION_BATCH):
             rows = slice(first, min(first + EVALUATION_BATCH, stop))
             x = self._to_input(self._arrays["test_x"][rows])
             y = self._to_device(self._arrays["test_y"][rows])
             scores, loss = self._losses(x, y)
-            place = slice(rows.start - start, rows.stop - start)
-            correct[place] = (scores.argmax(dim=1) == y).cpu().numpy()
-            losses[place] = loss.cpu().numpy()
-        return correct, losses
+            correct.append((scores.argmax(dim=1) == y).cpu().numpy())
+            losses.append(loss.cpu().numpy())
+        return np.concatenate(correct), np.concatenate(losses)
 
     @torch.no_grad()
     def _losses(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -97,34 +97,16 @@ class Summary:
     @classmethod
     def read(cls, path: Path) -> Summary:
         """Read a summary file."""
+        from pydantic import TypeAdapter, ValidationError
+
         try:
-            values = json.loads(path.read_bytes())
-            optional = {"experiment"}
-            names = [f.name for f in fields(cls) if f.name in values or f.name not in optional]
-            known = {name: values[name] for name in names}
-            known["curve"] = tuple(Point(*point) for point in known["curve"])
-            _check(cls.__annotations__, known)
-            _check(dict.fromkeys(known["versions"], "str"), known["versions"])
-            for point in known["curve"]:
-                _check(Point.__annotations__, point._asdict())
-            return cls(**known)
+            return TypeAdapter(cls).validate_json(path.read_bytes(), strict=True)
         except OSError as error:
             raise RunFolderError(f"{path} cannot be read: {error.strerror}.") from error
-        except (ValueError, TypeError, KeyError) as error:
+        except ValidationError as error:
+            first = error.errors()[0]
+            place = ".".join(str(part) for part in first["loc"])
             raise RunFolderError(
                 f"{path} must be the summary of a terrafl run; it is damaged or something else "
-                f"({type(error).__name__}: {error})."
+                f"({place and place + ': '}{first['msg']})."
             ) from error
-
-
-_KINDS: Mapping[str, tuple[type, ...]] = {"str": (str,), "int": (int,), "float": (int, float)}
-
-
-def _check(annotations: Mapping[str, object], values: Mapping[str, object]) -> None:
-    """Refuse a value of another kind than its field; lists and tables are checked by their own."""
-    for name, value in values.items():
-        annotation = annotations[name]
-        kind = getattr(annotation, "__forward_arg__", annotation)  # named tuples wrap theirs
-        allowed = _KINDS.get(str(kind), (object,))
-        if not isinstance(value, allowed) or (kind != "str" and isinstance(value, bool)):
-            raise TypeError(f"{name} must be of kind {kind}; got {value!r}")
