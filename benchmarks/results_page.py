@@ -5,6 +5,8 @@ python benchmarks/results_page.py
 
 import json
 import re
+import subprocess
+from collections import Counter
 from pathlib import Path
 
 from terrafl.experiments.reproduce.catalogue import read_table
@@ -83,11 +85,18 @@ def main():
 
 
 def _versions():
-    found = set()
+    found = Counter()
     for path in RESULTS.rglob("summary.json"):
         versions = json.loads(path.read_text())["versions"]
-        found.add(", ".join(f"{k} {v}" for k, v in sorted(versions.items()) if k != "commit"))
-    return "".join(f"Versions: {line}.\n" for line in sorted(found))
+        commit = versions.pop("commit")
+        words = ", ".join(f"{name} {version}" for name, version in sorted(versions.items()))
+        found[f"source {commit[:7]} of {_date(commit)}; {words}"] += 1
+    return "".join(f"- {number} runs: {line}.\n" for line, number in sorted(found.items()))
+
+
+def _date(commit):
+    git = ["git", "-C", str(ROOT), "log", "-1", "--format=%cs", commit]
+    return subprocess.run(git, check=True, capture_output=True, text=True).stdout.strip()
 
 
 def _claims(tables):

@@ -44,7 +44,7 @@ class Block:
 
     Parameters
     ----------
-    label, algorithm
+    label, scenario, algorithm
         Which.
     profile
         How much of the paper's setting ours is; empty where nothing was run.
@@ -55,6 +55,7 @@ class Block:
     """
 
     label: str
+    scenario: str
     algorithm: str
     profile: str
     group: Group | None

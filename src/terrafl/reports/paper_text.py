@@ -7,19 +7,25 @@ from __future__ import annotations
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 
-from terrafl.reports.comparison import Method
+from terrafl.reports.comparison import Group, Method
+from terrafl.reports.estimates import Score
 from terrafl.reports.formats import DASH, as_count, as_gap, as_mean_sd, as_megabytes
 from terrafl.reports.names import algorithm_name
 from terrafl.reports.paper import Block, Line, PaperTable, relative_gain
 from terrafl.reports.verdicts import verdict
 
-__all__ = ["paper_csv", "paper_latex", "paper_markdown"]
+__all__ = ["leading", "paper_csv", "paper_latex", "paper_markdown"]
 
 NOT_RUN = "not run"
 _MARKDOWN = ("**{}**", "<u>{}</u>")
+_COUNTS: tuple[tuple[str, Callable[[Method], Score]], ...] = (
+    ("after the last round to", lambda method: method.last_round),
+    ("at equal client updates to", lambda method: method.equal_updates),
+)
 _LATEX = (r"\textbf{{{}}}", r"\underline{{{}}}")
 
 
@@ -35,8 +41,10 @@ def paper_markdown(table: PaperTable) -> str:
         lines += [_row([algorithm_name(algorithm), *heads]), _row([":--", *["--:"] * len(blocks)])]
         lines += [_row([label, *cells]) for label, cells in _overview(blocks, _MARKDOWN, " / ")]
         lines += [_row(["Best over second", *(_gains(block) for block in blocks)]), ""]
+    if leaders := leading(table):
+        lines += [leaders, ""]
     for block in table.blocks:
-        lines += _details(block)
+        lines += _details(table.name, block)
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -74,7 +82,25 @@ def _gains(block: Block) -> str:
     return " / ".join(f"{gain[2]:+.1f} %" if gain else DASH for gain in gains)
 
 
-def _details(block: Block) -> list[str]:
+def leading(table: PaperTable) -> str:
+    """Say how many columns each method leads, by both ways of counting; empty if none can be."""
+    full = [block for block in table.blocks if all(line.method for line in block.lines)]
+    if not full:
+        return ""
+    words = []
+    for when, score in _COUNTS:
+        first = Counter(
+            line.label
+            for block in full
+            for line in block.lines
+            if line.method and score(line.method).rank == 1
+        )
+        words.append(f"{when} {', '.join(f'{name} {n}' for name, n in first.most_common())}")
+    columns = f"{len(full)} column{'s' if len(full) > 1 else ''}"
+    return f"In the {columns} with every method run, the lead goes {'; '.join(words)}."
+
+
+def _details(name: str, block: Block) -> list[str]:
     if block.group is None:
         return []
     title = f"### {block.label}, {algorithm_name(block.algorithm)}"
@@ -89,11 +115,19 @@ def _details(block: Block) -> list[str]:
     seeds = sorted({seed for m in block.group.methods for seed in m.seeds})
     about = (
         f"Profile {block.profile}: {' to '.join(map(str, rounds))} rounds, "
-        f"seed{'s' if len(seeds) > 1 else ''} {', '.join(map(str, seeds))}, model {problem.model}."
+        f"seed{'s' if len(seeds) > 1 else ''} {', '.join(map(str, seeds))}, model {problem.model}. "
+        f"`terrafl reproduce {name} --profile {block.profile} --only {block.scenario} "
+        f"--only {block.algorithm}`, {_commits(block.group)}."
     )
     lines = [title, "", about, "", _row(heads), _row([":--", *["--:"] * (len(heads) - 1)])]
     lines += [_row([*_detail(line), *_seconds(line, seconds)]) for line in block.lines]
     return [*lines, "", verdict(block.group), ""]
+
+
+def _commits(group: Group) -> str:
+    runs = [run.summary.versions for method in group.methods for run in method.runs]
+    found = sorted({versions.get("commit", "unknown")[:7] for versions in runs})
+    return f"source {', '.join(found)}"
 
 
 def _detail(line: Line) -> list[str]:

@@ -14,7 +14,8 @@ from terrafl.experiments.reproduce.perform import perform, prepare
 from terrafl.experiments.reproduce.plan import plan
 from terrafl.experiments.reproduce.profiles import PROFILES, Profile
 from terrafl.experiments.reproduce.write import write_table
-from terrafl.reports.paper_text import paper_csv, paper_latex, paper_markdown
+from terrafl.reports.paper import PaperTable
+from terrafl.reports.paper_text import leading, paper_csv, paper_latex, paper_markdown
 
 ROWS = (Row("Random", "random"), Row("Terraform", "terraform"))
 TABLE = Table(
@@ -63,6 +64,26 @@ def test_the_table_shows_the_papers_number_ours_and_what_was_not_run(done):
     assert "| Random | <u>80.00</u> / " in overview
     assert overview.count("not run") == 2
     assert "+12.5 %" in overview
+
+
+def test_every_column_names_the_command_that_made_it(done):
+    text = paper_markdown(gather(TABLE, done))
+
+    command = "`terrafl reproduce small --profile laptop --only digits --only fedavg`, source "
+    assert text.count(command) == 1
+
+
+def test_a_table_counts_who_leads_its_full_columns(done):
+    table = gather(TABLE, done)
+    ours = {line.label: line.ours for line in table.blocks[0].lines}
+    leaders = [label for label, value in ours.items() if value == max(ours.values())]
+
+    sentence = leading(table)
+
+    assert sentence.startswith("In the 1 column with every method run")
+    after = sentence.split("after the last round to ")[1].split(";")[0]
+    assert set(after.split(", ")) == {f"{label} 1" for label in leaders}
+    assert leading(PaperTable("none", "None", table.blocks[1:])) == ""
 
 
 def test_ours_is_the_mean_over_seeds_of_the_last_accuracy(digits, done):

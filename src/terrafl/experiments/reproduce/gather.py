@@ -62,6 +62,7 @@ def _block(table: Table, found: Mapping[str, Sequence[_Found]]) -> Block:
     cell = found[profile][0].cell
     return Block(
         label=cell.column.label,
+        scenario=cell.column.scenario,
         algorithm=cell.words["algorithm"],
         profile=profile if group else "",
         group=group,
