@@ -23,8 +23,8 @@ __all__ = ["leading", "paper_csv", "paper_latex", "paper_markdown"]
 NOT_RUN = "not run"
 _MARKDOWN = ("**{}**", "<u>{}</u>")
 _COUNTS: tuple[tuple[str, Callable[[Method], Score]], ...] = (
-    ("after the last round to", lambda method: method.last_round),
-    ("at equal client updates to", lambda method: method.equal_updates),
+    ("after the last round", lambda method: method.last_round),
+    ("at equal client updates", lambda method: method.equal_updates),
 )
 _LATEX = (r"\textbf{{{}}}", r"\underline{{{}}}")
 
@@ -95,9 +95,8 @@ def leading(table: PaperTable) -> str:
             for line in block.lines
             if line.method and score(line.method).rank == 1
         )
-        words.append(f"{when} {', '.join(f'{name} {n}' for name, n in first.most_common())}")
-    columns = f"{len(full)} column{'s' if len(full) > 1 else ''}"
-    return f"In the {columns} with every method run, the lead goes {'; '.join(words)}."
+        words.append(f"{when} by {', '.join(f'{name} ({n})' for name, n in first.most_common())}")
+    return f"Columns with every method run: {len(full)}. Led {'; '.join(words)}."
 
 
 def _details(name: str, block: Block) -> list[str]:
@@ -127,7 +126,7 @@ def _details(name: str, block: Block) -> list[str]:
 def _commits(group: Group) -> str:
     runs = [run.summary.versions for method in group.methods for run in method.runs]
     found = sorted({versions.get("commit", "unknown")[:7] for versions in runs})
-    return f"source {', '.join(found)}"
+    return f"commit {', '.join(found)}"
 
 
 def _detail(line: Line) -> list[str]:

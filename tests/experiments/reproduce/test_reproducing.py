@@ -69,7 +69,7 @@ def test_the_table_shows_the_papers_number_ours_and_what_was_not_run(done):
 def test_every_column_names_the_command_that_made_it(done):
     text = paper_markdown(gather(TABLE, done))
 
-    command = "`terrafl reproduce small --profile laptop --only digits --only fedavg`, source "
+    command = "`terrafl reproduce small --profile laptop --only digits --only fedavg`, commit "
     assert text.count(command) == 1
 
 
@@ -80,9 +80,9 @@ def test_a_table_counts_who_leads_its_full_columns(done):
 
     sentence = leading(table)
 
-    assert sentence.startswith("In the 1 column with every method run")
-    after = sentence.split("after the last round to ")[1].split(";")[0]
-    assert set(after.split(", ")) == {f"{label} 1" for label in leaders}
+    assert sentence.startswith("Columns with every method run: 1.")
+    after = sentence.split("after the last round by ")[1].split(";")[0]
+    assert set(after.split(", ")) == {f"{label} (1)" for label in leaders}
     assert leading(PaperTable("none", "None", table.blocks[1:])) == ""
 
 
