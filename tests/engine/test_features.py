@@ -10,7 +10,7 @@ import torch
 
 from terrafl.data import Dataset, Examples, Normalisation
 from terrafl.engine.features import CHUNK, with_features
-from terrafl.errors import ConfigurationError
+from terrafl.errors import ConfigurationError, DataError
 from terrafl.models.backbones.extractor import FeatureExtractor
 
 MODULE = """
@@ -94,6 +94,13 @@ def test_features_are_computed_once_and_then_need_no_weights(backbone, images, t
     total = len(images.train) + len(images.test)
     assert progress[-1] == (total, total)
     assert again.train.x.tobytes() == first.train.x.tobytes()
+
+
+def test_missing_weights_are_missing_data_though_a_worker_finds_out(backbone, images, tmp_path):
+    (tmp_path / "data" / "weights" / "tiny.pth").unlink()
+
+    with pytest.raises(DataError, match=r"weights tiny\.pth are missing"):
+        with_features(images, backbone, place=tmp_path / "features")
 
 
 def test_the_number_of_workers_does_not_reach_the_features(backbone, images, tmp_path):

@@ -16,12 +16,22 @@ import traceback
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from terrafl.errors import TerraflError, UserError, describe
+from terrafl.errors import (
+    ConfigurationError,
+    DataError,
+    RunFolderError,
+    TerraflError,
+    UserError,
+    describe,
+)
 
 __all__ = ["ChildDied", "JsonProcess", "Message", "serve"]
 
 Message = dict[str, Any]  # Any: what JSON can hold
 
+# What a child calls the user's mistake keeps its kind on the way: a caller may do without a data
+# set that is missing, but not with a setting that cannot be meant.
+_MISTAKES = {kind.__name__: kind for kind in (ConfigurationError, DataError, RunFolderError)}
 
 _ENVIRONMENT = {
     # One thread each: parallelism is across clients, and the last bits depend on it.
@@ -123,7 +133,7 @@ class JsonProcess:
         """Wait for one message; raise what went wrong over there, if something did."""
         message = self.receive()
         if "mistake" in message:
-            raise UserError(message["mistake"])
+            raise _MISTAKES.get(message["kind"], UserError)(message["mistake"])
         if "failure" in message:
             failure = TerraflError(message["failure"])
             failure.add_note(message["traceback"])  # shown with --debug
@@ -170,7 +180,7 @@ def serve(handle: Callable[[Message, Callable[[Message], None]], None]) -> None:
         try:
             handle(json.loads(line), answer)
         except UserError as error:
-            answer({"mistake": str(error)})
+            answer({"mistake": str(error), "kind": type(error).__name__})
         except Exception as error:  # whatever it is must reach the user
             ours = isinstance(error, TerraflError)
             what = str(error) if ours else f"a worker failed: {describe(error)}."
