@@ -7,13 +7,16 @@ import shutil
 import subprocess
 import sys
 from importlib.metadata import version
+from pathlib import Path
 
 import pytest
 
 from terrafl import data
 from terrafl.cli import progress
 from terrafl.cli.main import app
-from terrafl.cli.progress import item_progress, run_progress
+from terrafl.cli.progress import cell_progress, item_progress, run_progress
+from terrafl.experiments.api import configure
+from terrafl.experiments.sweep import Cell
 
 
 def test_the_doctor_says_what_a_bug_report_needs(terrafl):
@@ -118,6 +121,21 @@ def test_a_resumed_run_counts_the_rounds_it_made_itself(clock, capsys):
             on_round(done, 100, None)
 
     assert capsys.readouterr().err.splitlines()[-1] == "mine: round 100 of 100 2.0 s/round"
+
+
+def test_runs_of_one_name_in_two_columns_are_told_apart(clock, capsys):
+    config = configure(scenario="digits", rounds=5)
+    cells = [Cell(Path("runs", column, "random-s0"), config) for column in ("one", "two")]
+
+    with cell_progress(cells, quiet=False) as on_round:
+        for cell, seconds in zip(cells, (1.0, 4.0), strict=True):
+            for done in range(1, 6):
+                clock.now += seconds
+                on_round(cell, done, 5, None)
+
+    lines = capsys.readouterr().err.splitlines()
+    assert "one/random-s0: round 5 of 5 1.0 rounds/s" in lines
+    assert "two/random-s0: round 5 of 5 4.0 s/round" in lines
 
 
 def test_bytes_are_read_as_people_write_them(clock, capsys):

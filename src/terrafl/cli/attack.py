@@ -91,9 +91,10 @@ def attack(
 
 
 def _run(planned: list[Attacked], results: Path, workers: int, quiet: bool) -> None:
+    cells = [run.cell for run in planned]
     try:
-        with cell_progress(len(planned), quiet=quiet) as on_round:
-            sweep([run.cell for run in planned], workers=workers, on_round=on_round)
+        with cell_progress(cells, quiet=quiet) as on_round:
+            sweep(cells, workers=workers, on_round=on_round)
     finally:  # what is finished is kept, whatever stopped the rest
         for run in planned:
             if RunFolder(run.cell.folder).is_complete:

@@ -106,7 +106,7 @@ def compare_into(
     planned = cells(folder, selectors, algorithms, seeds, **settings)
     processes = workers or default_workers()
     prepare([cell.config for cell in planned], workers=processes, quiet=quiet)
-    with Tracking(track) as tracking, cell_progress(len(planned), quiet=quiet) as on_round:
+    with Tracking(track) as tracking, cell_progress(planned, quiet=quiet) as on_round:
 
         def hear(cell: Cell, done: int, planned_rounds: int, accuracy: float | None) -> None:
             on_round(cell, done, planned_rounds, accuracy)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 
 from rich.console import Console
 from rich.progress import (
@@ -110,42 +112,46 @@ def image_progress(*, quiet: bool) -> Iterator[OnImages]:
 
 
 @contextmanager
-def cell_progress(num_cells: int, *, quiet: bool) -> Iterator[OnCell]:
-    """Show the runs of a sweep: one bar for all, one for each under way."""
+def cell_progress(cells: Sequence[Cell], *, quiet: bool) -> Iterator[OnCell]:
+    """Show the runs of a sweep: one bar for all, one for each under way.
+
+    A run is called by the part of its folder that tells it from the others.
+    """
+    shared = os.path.commonpath([cell.folder.parent for cell in cells]) if cells else ""
+    titles = {cell.folder: os.path.relpath(cell.folder, shared) for cell in cells}
     if quiet:
         yield lambda cell, done, planned, accuracy: None
     elif not sys.stderr.isatty():
-        plain: dict[str, _Plain] = {}
+        plain = {folder: _Plain(title, "round") for folder, title in titles.items()}
 
         def say(cell: Cell, done: int, planned: int, accuracy: float | None) -> None:
-            line = plain.setdefault(cell.folder.name, _Plain(cell.folder.name, "round"))
-            line(done, planned, _percent(accuracy))
+            plain[cell.folder](done, planned, _percent(accuracy))
 
         yield say
     else:
         with bars() as display:
-            yield _CellBars(display, num_cells)
+            yield _CellBars(display, titles, sum(cell.config.rounds for cell in cells))
 
 
 class _CellBars:
-    def __init__(self, display: Progress, num_cells: int) -> None:
+    def __init__(self, display: Progress, titles: Mapping[Path, str], rounds: int) -> None:
         self._display = display
-        self._all = display.add_task("[bold]all runs", total=None, note="", unit="round")
-        self._num_cells = num_cells
-        self._tasks: dict[str, TaskID] = {}
-        self._done: dict[str, int] = {}
+        self._all = display.add_task("[bold]all runs", total=rounds, note="", unit="round")
+        self._titles = titles
+        self._tasks: dict[Path, TaskID] = {}
+        self._done: dict[Path, int] = {}
 
     def __call__(self, cell: Cell, done: int, planned: int, accuracy: float | None) -> None:
-        name = cell.folder.name
-        if name not in self._tasks:
-            self._tasks[name] = self._display.add_task(name, total=planned, note="", unit="round")
-        self._done[name] = done
-        self._display.update(
-            self._all, completed=sum(self._done.values()), total=planned * self._num_cells
-        )
+        folder = cell.folder
+        if folder not in self._tasks:
+            self._tasks[folder] = self._display.add_task(
+                self._titles[folder], total=planned, note="", unit="round"
+            )
+        self._done[folder] = done
+        self._display.update(self._all, completed=sum(self._done.values()))
         finished = done == planned
         self._display.update(
-            self._tasks[name], completed=done, note=_percent(accuracy), visible=not finished
+            self._tasks[folder], completed=done, note=_percent(accuracy), visible=not finished
         )
 
 

@@ -106,7 +106,7 @@ def _run(
         say(line)
     # Finished ones go along: their results may not have been kept yet.
     going = [cell for cell in planned if cell.column.scenario not in prepared.missing]
-    with cell_progress(len(going), quiet=quiet) as on_round:
+    with cell_progress([cell.under(runs) for cell in going], quiet=quiet) as on_round:
         done = perform(
             going,
             runs=runs,

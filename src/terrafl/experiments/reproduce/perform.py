@@ -128,7 +128,7 @@ def perform(
         if time.monotonic() > deadline:
             raise _BudgetSpentError("the budget is spent.")
 
-    cells = [Cell(runs / cell.place, cell.config) for cell in planned]
+    cells = [cell.under(runs) for cell in planned]
     try:
         sweep(cells, workers=workers, on_round=tell)
     except _BudgetSpentError:

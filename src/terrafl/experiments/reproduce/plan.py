@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 from terrafl.errors import ConfigurationError
 from terrafl.experiments.api import configure
 from terrafl.experiments.config import RunConfig
 from terrafl.experiments.reproduce.catalogue import Column, Row, Table
 from terrafl.experiments.reproduce.profiles import Profile
+from terrafl.experiments.sweep import Cell
 
 __all__ = ["Planned", "chosen", "plan"]
 
@@ -44,6 +45,10 @@ class Planned:
             "row": self.row.label,
             "seed": f"seed{self.config.seed}",
         }
+
+    def under(self, runs: Path) -> Cell:
+        """Return it as a run of a sweep whose folders lie below one."""
+        return Cell(runs / self.place, self.config)
 
     def is_in(self, column: Column, algorithm: str) -> bool:
         """Return whether it belongs to a column under an algorithm."""
