@@ -70,7 +70,7 @@ See [phones on 30 people](examples/har.md).
 
 def main():
     tables = {name: gather(read_table(name), RESULTS) for name in NAMES}
-    parts = [HEAD, _versions(), "## The paper's claims\n", _claims(tables)]
+    parts = [HEAD, _versions(), _smoke(), "## The paper's claims\n", _claims(tables)]
     for name, table in tables.items():
         folder = DOCS / "images" / "results"
         write_table(table, folder)
@@ -92,6 +92,14 @@ def _versions():
         words = ", ".join(f"{name} {version}" for name, version in sorted(versions.items()))
         found[f"commit {commit[:7]} of {_date(commit)}; {words}"] += 1
     return "".join(f"- {number} runs: {line}.\n" for line, number in sorted(found.items()))
+
+
+def _smoke():
+    scenarios = sorted({path.parent.parent.name for path in RESULTS.glob("smoke/*/*/summary.json")})
+    return (
+        "Two rounds of Terraform with FedAvg (`--profile smoke`), which show that a scenario runs "
+        f"and are no result, were made of {', '.join(scenarios)}.\n"
+    )
 
 
 def _date(commit):
