@@ -163,6 +163,15 @@ def test_without_a_checkpoint_the_versions_of_the_file_are_compared(run, pretend
     assert events[:2] == ["federation", "drift"]
 
 
+def test_a_run_that_begins_again_names_the_versions_that_made_it(run):
+    shutil.rmtree(run / "checkpoints")
+    text = (run / "config.toml").read_text()
+    python = versions()["python"]
+    (run / "config.toml").write_text(text.replace(f'python = "{python}"', 'python = "3.0.0"'))
+
+    assert resume(run).summary.versions["python"] == python
+
+
 def test_another_commit_or_python_alone_is_no_drift_and_leaves_no_trace(
     run, pretend, config, tmp_path, written
 ):

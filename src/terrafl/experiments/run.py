@@ -123,6 +123,7 @@ def resume(
         if start is None:
             with folder.writing():
                 folder.clear()
+                _write_config(folder, config)  # all of it will be made with what is here now
         summary = train(
             folder,
             config,
