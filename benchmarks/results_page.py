@@ -90,8 +90,11 @@ def _versions():
         versions = json.loads(path.read_text())["versions"]
         commit = versions.pop("commit")
         words = ", ".join(f"{name} {version}" for name, version in sorted(versions.items()))
-        found[f"commit {commit[:7]} of {_date(commit)}; {words}"] += 1
-    return "".join(f"- {number} runs: {line}.\n" for line, number in sorted(found.items()))
+        found[commit, words] += 1
+    return "".join(
+        f"- {number} runs: commit {commit[:7]} of {_date(commit)}; {words}.\n"
+        for (commit, words), number in sorted(found.items())
+    )
 
 
 def _smoke():

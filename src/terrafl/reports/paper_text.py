@@ -7,25 +7,20 @@ from __future__ import annotations
 
 import csv
 import io
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 
-from terrafl.reports.comparison import Group, Method
+from terrafl.reports.comparison import Group
 from terrafl.reports.estimates import Score
 from terrafl.reports.formats import DASH, as_count, as_gap, as_mean_sd, as_megabytes
 from terrafl.reports.names import algorithm_name
 from terrafl.reports.paper import Block, Line, PaperTable, relative_gain
-from terrafl.reports.verdicts import verdict
+from terrafl.reports.verdicts import leading, verdict
 
-__all__ = ["leading", "paper_csv", "paper_latex", "paper_markdown"]
+__all__ = ["paper_csv", "paper_latex", "paper_markdown"]
 
 NOT_RUN = "not run"
 _MARKDOWN = ("**{}**", "<u>{}</u>")
-_COUNTS: tuple[tuple[str, Callable[[Method], Score]], ...] = (
-    ("after the last round", lambda method: method.last_round),
-    ("at equal client updates", lambda method: method.equal_updates),
-)
 _LATEX = (r"\textbf{{{}}}", r"\underline{{{}}}")
 
 
@@ -82,23 +77,6 @@ def _gains(block: Block) -> str:
     return " / ".join(f"{gain[2]:+.1f} %" if gain else DASH for gain in gains)
 
 
-def leading(table: PaperTable) -> str:
-    """Say how many columns each method leads, by both ways of counting; empty if none can be."""
-    full = [block for block in table.blocks if all(line.method for line in block.lines)]
-    if not full:
-        return ""
-    words = []
-    for when, score in _COUNTS:
-        first = Counter(
-            line.label
-            for block in full
-            for line in block.lines
-            if line.method and score(line.method).rank == 1
-        )
-        words.append(f"{when} by {', '.join(f'{name} ({n})' for name, n in first.most_common())}")
-    return f"Columns with every method run: {len(full)}. Led {'; '.join(words)}."
-
-
 def _details(name: str, block: Block) -> list[str]:
     if block.group is None:
         return []
@@ -139,12 +117,12 @@ def _detail(line: Line) -> list[str]:
     return [
         line.label,
         printed,
-        _score(method, "last_round"),
+        _score(method.last_round),
         as_gap(difference, None, None),
-        _to_best(method, "last_round"),
+        _to_best(method.last_round),
         f"{costs.accuracy_participating_percent:.2f}",
-        _score(method, "equal_updates"),
-        _to_best(method, "equal_updates"),
+        _score(method.equal_updates),
+        _to_best(method.equal_updates),
         as_count(costs.client_updates),
         as_count(costs.samples_trained),
         as_count(costs.loss_queries),
@@ -153,15 +131,14 @@ def _detail(line: Line) -> list[str]:
     ]
 
 
-def _score(method: Method, name: str) -> str:
-    score = method.last_round if name == "last_round" else method.equal_updates
+def _score(score: Score) -> str:
     own = score.estimate
     text = as_mean_sd(own.mean, own.sd) if own else DASH
     return _MARKDOWN[score.rank - 1].format(text) if score.rank in (1, 2) else text
 
 
-def _to_best(method: Method, name: str) -> str:
-    gap = (method.last_round if name == "last_round" else method.equal_updates).to_best
+def _to_best(score: Score) -> str:
+    gap = score.to_best
     return as_gap(gap.mean, gap.low, gap.high) if gap else DASH
 
 

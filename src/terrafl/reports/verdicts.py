@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 from terrafl.reports.comparison import Group, Method
 from terrafl.reports.estimates import Difference, Score
+from terrafl.reports.paper import PaperTable
 
-__all__ = ["verdict"]
+__all__ = ["leading", "verdict"]
 
 Rival = tuple[str, Difference | None]
 
@@ -19,11 +21,39 @@ def verdict(group: Group) -> str:
     """
     rounds = _span(run.summary.rounds for method in group.methods for run in method.runs)
     after = f"After {rounds} round{'' if rounds == '1' else 's'}"
-    first = _standing(after, group.methods, lambda method: method.last_round)
+    first = _standing(after, group.methods, _last_round)
     if _counts_agree(group):
         return f"{first} Every run made {group.budget:,} client updates: the budget was equal too."
     at_budget = f"At equal client updates (B = {group.budget:,})"
-    return f"{first} {_standing(at_budget, group.methods, lambda method: method.equal_updates)}"
+    return f"{first} {_standing(at_budget, group.methods, _equal_updates)}"
+
+
+def leading(table: PaperTable) -> str:
+    """Say how many columns each method leads, by both ways of counting; empty if none can be."""
+    full = [block for block in table.blocks if all(line.method for line in block.lines)]
+    if not full:
+        return ""
+    words = []
+    for when, score in (
+        ("after the last round", _last_round),
+        ("at equal client updates", _equal_updates),
+    ):
+        first = Counter(
+            line.label
+            for block in full
+            for line in block.lines
+            if line.method and score(line.method).rank == 1
+        )
+        words.append(f"{when} by {', '.join(f'{name} ({n})' for name, n in first.most_common())}")
+    return f"Columns with every method run: {len(full)}. Led {'; '.join(words)}."
+
+
+def _last_round(method: Method) -> Score:
+    return method.last_round
+
+
+def _equal_updates(method: Method) -> Score:
+    return method.equal_updates
 
 
 def _counts_agree(group: Group) -> bool:

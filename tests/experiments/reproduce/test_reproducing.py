@@ -15,7 +15,8 @@ from terrafl.experiments.reproduce.plan import plan
 from terrafl.experiments.reproduce.profiles import PROFILES, Profile
 from terrafl.experiments.reproduce.write import write_table
 from terrafl.reports.paper import PaperTable
-from terrafl.reports.paper_text import leading, paper_csv, paper_latex, paper_markdown
+from terrafl.reports.paper_text import paper_csv, paper_latex, paper_markdown
+from terrafl.reports.verdicts import leading
 
 ROWS = (Row("Random", "random"), Row("Terraform", "terraform"))
 TABLE = Table(
