@@ -69,6 +69,8 @@ class Method:
         Accuracy at the last evaluation at or below the group's budget of client updates.
     costs
         What it took.
+    label
+        What a table calls it; empty where the name that follows from its settings will do.
     """
 
     selector: str
@@ -77,11 +79,12 @@ class Method:
     last_round: Score
     equal_updates: Score
     costs: Costs
+    label: str = ""
 
     @property
     def name(self) -> str:
         """The display name."""
-        return method_name(self.selector, self.variant)
+        return self.label or method_name(self.selector, self.variant)
 
     @property
     def seeds(self) -> tuple[int, ...]:

@@ -64,11 +64,22 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class PaperTable:
-    """A table or figure of the paper."""
+    """A table or figure of the paper.
+
+    Parameters
+    ----------
+    name, title
+        On the command line, and what it shows.
+    blocks
+        Its columns under every algorithm.
+    timed
+        Whether its cells are seconds of training; else they are accuracies.
+    """
 
     name: str
     title: str
     blocks: tuple[Block, ...]
+    timed: bool = False
 
 
 def relative_gain(

@@ -1,6 +1,7 @@
 """A table of the paper as Markdown, CSV and LaTeX.
 
-In every column the best is bold and the second underlined, in the paper's numbers and in ours.
+In every column the best is bold and the second underlined, in the paper's numbers and in ours:
+the highest accuracy, or the shortest time where that is the result.
 """
 
 from __future__ import annotations
@@ -22,20 +23,25 @@ __all__ = ["paper_csv", "paper_latex", "paper_markdown"]
 NOT_RUN = "not run"
 _MARKDOWN = ("**{}**", "<u>{}</u>")
 _LATEX = (r"\textbf{{{}}}", r"\underline{{{}}}")
+_SCORED = "Accuracy in percent, after the last round: the paper's / ours."
+_TIMED = "Seconds of training, each run alone on the machine, mean over seeds."
 
 
 def paper_markdown(table: PaperTable) -> str:
     """Return an overview of all columns, and what is known of every column that was run."""
     lines = [f"## {table.title}", ""]
-    lines += ["Accuracy in percent, after the last round: the paper's / ours.", ""]
+    lines += [_TIMED if table.timed else _SCORED, ""]
     for algorithm in dict.fromkeys(block.algorithm for block in table.blocks):
         blocks = [block for block in table.blocks if block.algorithm == algorithm]
         heads = [
             f"{block.label}{f' [{block.profile}]' if block.profile else ''}" for block in blocks
         ]
         lines += [_row([algorithm_name(algorithm), *heads]), _row([":--", *["--:"] * len(blocks)])]
-        lines += [_row([label, *cells]) for label, cells in _overview(blocks, _MARKDOWN, " / ")]
-        lines += [_row(["Best over second", *(_gains(block) for block in blocks)]), ""]
+        overview = _overview(blocks, _MARKDOWN, timed=table.timed)
+        lines += [_row([label, *cells]) for label, cells in overview]
+        if not table.timed:
+            lines.append(_row(["Best over second", *(_gains(block) for block in blocks)]))
+        lines.append("")
     if leaders := leading(table):
         lines += [leaders, ""]
     for block in table.blocks:
@@ -44,15 +50,22 @@ def paper_markdown(table: PaperTable) -> str:
 
 
 def _overview(
-    blocks: Sequence[Block], styles: tuple[str, str], between: str
+    blocks: Sequence[Block], styles: tuple[str, str], *, timed: bool
 ) -> Iterator[tuple[str, list[str]]]:
     for i, line in enumerate(blocks[0].lines):
         cells = []
         for block in blocks:
+            if timed:
+                cells.append(_ranked(block.lines, i, _haste, styles) or NOT_RUN)
+                continue
             printed = _ranked(block.lines, i, lambda one: one.printed, styles)
             ours = _ranked(block.lines, i, lambda one: one.ours, styles)
-            cells.append(f"{printed or DASH}{between}{ours or NOT_RUN}")
+            cells.append(f"{printed or DASH} / {ours or NOT_RUN}")
         yield line.label, cells
+
+
+def _haste(line: Line) -> float | None:
+    return None if line.train_s is None else -line.train_s  # higher is better, as elsewhere
 
 
 def _ranked(
@@ -65,7 +78,7 @@ def _ranked(
     if own is None:
         return ""
     higher = {other for one in lines if (other := value(one)) is not None and other > own}
-    text = f"{own:.2f}"
+    text = f"{abs(own):.2f}"
     return styles[len(higher)].format(text) if len(higher) < 2 else text
 
 
@@ -198,7 +211,7 @@ def paper_latex(table: PaperTable) -> str:
     lines.append(" & ".join(["", "Methodology", *(block.label for block in first)]) + r" \\")
     for algorithm, blocks in blocks_of.items():
         lines.append(r"\hline")
-        for label, cells in _overview(blocks, _LATEX, " / "):
+        for label, cells in _overview(blocks, _LATEX, timed=table.timed):
             shown = [cell.replace(DASH, "--") for cell in cells]
             lines.append(" & ".join([algorithm_name(algorithm), label, *shown]) + r" \\")
     return "\n".join([*lines, r"\hline", r"\end{tabular}", ""])

@@ -29,7 +29,12 @@ def verdict(group: Group) -> str:
 
 
 def leading(table: PaperTable) -> str:
-    """Say how many columns each method leads, by both ways of counting; empty if none can be."""
+    """Say how many columns each method leads, by both ways of counting; empty if none can be.
+
+    Where the result is a time, leading is to be the fastest.
+    """
+    if table.timed:
+        return _fastest(table)
     full = [block for block in table.blocks if all(line.method for line in block.lines)]
     if not full:
         return ""
@@ -44,8 +49,23 @@ def leading(table: PaperTable) -> str:
             for line in block.lines
             if line.method and score(line.method).rank == 1
         )
-        words.append(f"{when} by {', '.join(f'{name} ({n})' for name, n in first.most_common())}")
+        words.append(f"{when} by {_counted(first)}")
     return f"Columns with every method run: {len(full)}. Led {'; '.join(words)}."
+
+
+def _fastest(table: PaperTable) -> str:
+    first: Counter[str] = Counter()
+    for block in table.blocks:
+        took = [(line.train_s, line.label) for line in block.lines if line.train_s is not None]
+        if len(took) == len(block.lines):
+            first[min(took)[1]] += 1
+    if not first:
+        return ""
+    return f"Columns with every method run: {first.total()}. Fastest: {_counted(first)}."
+
+
+def _counted(counts: Counter[str]) -> str:
+    return ", ".join(f"{name} ({number})" for name, number in counts.most_common())
 
 
 def _last_round(method: Method) -> Score:

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -85,6 +86,13 @@ def test_a_table_counts_who_leads_its_full_columns(done):
     after = sentence.split("after the last round by ")[1].split(";")[0]
     assert set(after.split(", ")) == {f"{label} (1)" for label in leaders}
     assert leading(PaperTable("none", "None", table.blocks[1:])) == ""
+
+
+def test_the_verdict_calls_methods_what_the_table_calls_them(done):
+    table = gather(replace(TABLE, rows=(TABLE.rows[0], replace(TABLE.rows[1], label="Ours"))), done)
+
+    assert [method.name for method in table.blocks[0].group.methods] == ["Random", "Ours"]
+    assert "Terraform" not in paper_markdown(table)
 
 
 def test_ours_is_the_mean_over_seeds_of_the_last_accuracy(digits, done):
@@ -179,7 +187,12 @@ def test_seconds_of_training_stand_in_a_table_of_time(digits, places, monkeypatc
     )
     perform(plan(alone, TWO_ROUNDS), workers=1, **places)
 
-    (block,) = gather(alone, places["results"]).blocks
+    table = gather(alone, places["results"])
 
-    assert all(line.train_s > 0 for line in block.lines)
-    assert "Seconds of training" in paper_markdown(gather(alone, places["results"]))
+    quick, slow = sorted(table.blocks[0].lines, key=lambda line: line.train_s)
+    assert quick.train_s > 0
+    text = paper_markdown(table)
+    assert f"| {quick.label} | **{quick.train_s:.2f}** |" in text
+    assert f"| {slow.label} | <u>{slow.train_s:.2f}</u> |" in text
+    assert leading(table) == f"Columns with every method run: 1. Fastest: {quick.label} (1)."
+    assert leading(gather(alone, places["results"] / "none")) == ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
 
@@ -37,7 +37,7 @@ def gather(table: Table, results: Path) -> PaperTable:
         for algorithm in table.algorithms
         for column in table.columns
     ]
-    return PaperTable(table.name, table.title, tuple(blocks))
+    return PaperTable(table.name, table.title, tuple(blocks), timed=table.alone)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,9 @@ def _block(table: Table, found: Mapping[str, Sequence[_Found]]) -> Block:
         return len({f.cell.row.label for f in found[profile] if f.summary})
 
     profile = max(SHOWN, key=num_methods)
-    group = _group([Run(f.cell.place.as_posix(), f.summary) for f in found[profile] if f.summary])
+    labels = {f.cell.method: f.cell.row.label for f in found[profile]}
+    runs = [Run(f.cell.place.as_posix(), f.summary) for f in found[profile] if f.summary]
+    group = _group(runs, labels)
     cell = found[profile][0].cell
     return Block(
         label=cell.column.label,
@@ -73,7 +75,7 @@ def _block(table: Table, found: Mapping[str, Sequence[_Found]]) -> Block:
     )
 
 
-def _group(runs: Sequence[Run]) -> Group | None:
+def _group(runs: Sequence[Run], labels: Mapping[tuple[str, str], str]) -> Group | None:
     if not runs:
         return None
     groups = compare(runs).groups
@@ -83,14 +85,14 @@ def _group(runs: Sequence[Run]) -> Group | None:
             f"the results of a column must come from one experiment; these differ in more than "
             f"selector and seed: {names}. Delete the older ones and run them again."
         )
-    return groups[0]
+    methods = (replace(m, label=labels[m.selector, m.variant]) for m in groups[0].methods)
+    return replace(groups[0], methods=tuple(methods))
 
 
 def _line(table: Table, found: Sequence[_Found], group: Group | None) -> Line:
     cell, method = found[0].cell, None
     if group is not None:
-        key = (cell.words["selector"], cell.config.variant)
-        method = next((m for m in group.methods if (m.selector, m.variant) == key), None)
+        method = next((m for m in group.methods if (m.selector, m.variant) == cell.method), None)
     seconds = [f.train_s for f in found if table.alone and f.train_s is not None]
     place = (cell.words["algorithm"], cell.row.label, cell.column.scenario)
     return Line(

@@ -46,6 +46,11 @@ class Planned:
             "seed": f"seed{self.config.seed}",
         }
 
+    @property
+    def method(self) -> tuple[str, str]:
+        """Selector and variant, as its summary names them."""
+        return type(self.config.selector).name, self.config.variant
+
     def under(self, runs: Path) -> Cell:
         """Return it as a run of a sweep whose folders lie below one."""
         return Cell(runs / self.place, self.config)
@@ -90,7 +95,7 @@ def _planned(
 def chosen(planned: Sequence[Planned], only: Sequence[str]) -> list[Planned]:
     """Return the runs that match the words: any word of a kind, for every kind that is named.
 
-    ``cifar100``, ``fedavg``, ``terraform``, ``Terraform, anchored`` and ``seed0`` are words.
+    ``cifar100``, ``fedavg``, ``terraform``, ``Anchored Terraform`` and ``seed0`` are words.
     """
     wanted: dict[str, set[str]] = {}
     for word in only:
