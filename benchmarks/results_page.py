@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 from terrafl.experiments.reproduce.catalogue import read_table
@@ -71,7 +72,7 @@ See [phones on 30 people](examples/har.md).
 
 def main():
     tables = {name: gather(read_table(name), RESULTS) for name in NAMES}
-    parts = [HEAD, _versions(), _smoke(), "## The paper's claims\n", _claims(tables)]
+    parts = [HEAD, _versions(), _smoke(), "## The paper's claims\n", _claims()]
     for name, table in tables.items():
         folder = DOCS / "images" / "results"
         write_table(table, folder)
@@ -111,7 +112,8 @@ def _date(commit):
     return subprocess.run(git, check=True, capture_output=True, text=True).stdout.strip()
 
 
-def _claims(tables):
+def _claims():
+    tables = {name: gather(_papers(read_table(name)), RESULTS) for name in NAMES}
     rows = [
         ("Terraform is best in every cell of table 1", _best_cells(tables["table1"])),
         ("On Fashion-MNIST 1 to 3 Terraform equals Random", _equal_to_random(tables["table2"])),
@@ -129,6 +131,11 @@ def _claims(tables):
     return "\n".join([*lines, ""])
 
 
+def _papers(table):
+    """Return a table of the paper's methods alone, since its claims are of these."""
+    return replace(table, rows=tuple(row for row in table.rows if not row.beyond_paper))
+
+
 def _name(block):
     return f"{block.label}, {algorithm_name(block.algorithm)}"
 
@@ -136,7 +143,7 @@ def _name(block):
 def _best_cells(table):
     found, led = [], Counter()
     for block in table.blocks:
-        six = [x for x in block.lines if x.method and x.label != "Anchored Terraform"]
+        six = [x for x in block.lines if x.method]
         own = next((line for line in six if line.label == "Terraform"), None)
         if own is None or len(six) < 6:
             continue

@@ -24,12 +24,15 @@ class Line:
         Our runs; ``None`` where there are none.
     train_s
         Mean seconds of training, where they are a result.
+    beyond_paper
+        Whether the method is ours and not the paper's.
     """
 
     label: str
     printed: float | None
     method: Method | None
     train_s: float | None = None
+    beyond_paper: bool = False
 
     @property
     def ours(self) -> float | None:

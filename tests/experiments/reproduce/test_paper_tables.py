@@ -108,7 +108,15 @@ def test_tables_share_the_runs_they_have_in_common():
     assert {(p.parts[1], p.name) for p in shared} == {
         ("fmnist-1s", "terraform-fedprox-s0"),
         ("fmnist-4", "terraform-fedprox-s0"),
+        ("fmnist-1s", "terraform-anchor=True-fedprox-s0"),
+        ("fmnist-4", "terraform-anchor=True-fedprox-s0"),
     }
+
+
+def test_every_table_has_the_anchored_variant_as_a_row_of_its_own():
+    for name in table_names():
+        beyond = [row for row in read_table(name).rows if row.beyond_paper]
+        assert [row.label for row in beyond] == ["Anchored Terraform"]
 
 
 def test_words_of_a_kind_are_alternatives_and_kinds_restrict_each_other():

@@ -68,6 +68,26 @@ def test_the_table_shows_the_papers_number_ours_and_what_was_not_run(done):
     assert "+12.5 %" in overview
 
 
+def test_a_gain_counts_the_papers_methods_alone_and_only_when_all_were_run(done):
+    def gains(*rows):
+        text = paper_markdown(gather(replace(TABLE, rows=rows), done))
+        (line,) = [line for line in text.splitlines() if line.startswith("| Best over second")]
+        return line.split(" | ")[1].removeprefix("+12.5 % / ")
+
+    beyond = Row("Ours", {"name": "terraform", "anchor": True}, beyond_paper=True)
+    assert gains(*ROWS).endswith(" %")
+    assert gains(*ROWS, beyond) == gains(*ROWS)
+    assert gains(*ROWS, replace(beyond, beyond_paper=False)) == "–"
+
+
+def test_a_verdict_names_the_methods_that_were_not_run(done):
+    anchored = Row("Ours", {"name": "terraform", "anchor": True}, beyond_paper=True)
+
+    assert "Not run, so not in" not in paper_markdown(gather(TABLE, done))
+    text = paper_markdown(gather(replace(TABLE, rows=(*ROWS, anchored)), done))
+    assert text.count(" Not run, so not in this verdict: Ours.") == 1
+
+
 def test_every_column_names_the_command_that_made_it(done):
     text = paper_markdown(gather(TABLE, done))
 

@@ -24,10 +24,21 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A method: what the table calls it, and the selector's name or settings."""
+    """A method.
+
+    Parameters
+    ----------
+    label
+        What the table calls it.
+    selector
+        The selector's name or settings.
+    beyond_paper
+        Whether it is ours: shown beside the paper's methods, and no part of its claims.
+    """
 
     label: str
     selector: str | Mapping[str, Any]  # Any: what TOML can hold
+    beyond_paper: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

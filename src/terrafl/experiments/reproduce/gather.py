@@ -100,4 +100,5 @@ def _line(table: Table, found: Sequence[_Found], group: Group | None) -> Line:
         printed=table.printed.get(place),
         method=method,
         train_s=fmean(seconds) if seconds else None,
+        beyond_paper=cell.row.beyond_paper,
     )
