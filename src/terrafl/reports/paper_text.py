@@ -40,11 +40,8 @@ def paper_markdown(table: PaperTable) -> str:
         overview = _overview(blocks, _MARKDOWN, timed=table.timed)
         lines += [_row([label, *cells]) for label, cells in overview]
         if not table.timed:
-            lines.append(
-                _row(
-                    ["Best over second (the paper's methods)", *(_gains(block) for block in blocks)]
-                )
-            )
+            gains = [_gains(block) for block in blocks]
+            lines.append(_row(["Best over second (the paper's methods)", *gains]))
         lines.append("")
     if leaders := leading(table):
         lines += [leaders, ""]
