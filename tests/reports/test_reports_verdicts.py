@@ -96,7 +96,9 @@ def test_methods_with_equal_means_share_the_lead(group_of):
 def test_a_method_alone_has_no_rival(group_of):
     group = group_of(terraform={0: 80.0, 1: 90.0})
 
-    assert "Terraform reaches 85.0 %, with no other method beside it." in verdict(group)
+    assert verdict(group) == (
+        "After 2 rounds Terraform reaches 85.0 %, with no other method beside it."
+    )
 
 
 def test_the_two_ways_of_counting_may_have_two_leaders(a_summary, a_group):

@@ -22,6 +22,8 @@ def verdict(group: Group) -> str:
     rounds = _span(run.summary.rounds for method in group.methods for run in method.runs)
     after = f"After {rounds} round{'' if rounds == '1' else 's'}"
     first = _standing(after, group.methods, _last_round)
+    if len(group.methods) == 1:
+        return first
     if _counts_agree(group):
         return f"{first} Every run made {group.budget:,} client updates: the budget was equal too."
     at_budget = f"At equal client updates (B = {group.budget:,})"
