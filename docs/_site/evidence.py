@@ -45,13 +45,16 @@ def results(name: str) -> str:
 
 
 def evidence(selector: str) -> str:
-    """Return what all experiments kept in results/ say about one selector."""
+    """Return what the experiments kept in results/ say about one selector.
+
+    The paper's evaluation has a page of its own, with its profiles and ablations apart.
+    """
     lines = [
         "| Experiment | Seeds | After the last round | Place | At equal client updates | Place |",
         "| :-- | --: | --: | --: | --: | --: |",
     ]
     for folder in sorted(RESULTS.iterdir()):
-        if next(folder.rglob("summary.json"), None) is None:
+        if folder.name == "paper" or next(folder.rglob("summary.json"), None) is None:
             continue
         found = _rows(folder.name)
         for row in found:
