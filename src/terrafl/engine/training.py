@@ -12,10 +12,10 @@ __all__ = ["LearningRateDecay", "LocalTraining"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LearningRateDecay:
-    """Multiply the learning rate by ``factor`` after every ``every`` rounds."""
+    """Multiply the learning rate by ``factor``, the paper's if left out, every ``every`` rounds."""
 
     every: int
-    factor: float
+    factor: float = 0.5
 
     def __post_init__(self) -> None:
         require(self.every >= 1, "every", self.every, "an integer of at least 1")
