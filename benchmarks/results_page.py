@@ -6,19 +6,28 @@ python benchmarks/results_page.py
 import json
 import re
 import subprocess
+import sys
+import tomllib
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 
 from terrafl.experiments.reproduce.catalogue import read_table
 from terrafl.experiments.reproduce.gather import gather
-from terrafl.experiments.reproduce.write import write_table
-from terrafl.reports.names import algorithm_name
+from terrafl.experiments.reproduce.write import write_figures
+from terrafl.reports.claims import judge_claims
 from terrafl.reports.paper_text import paper_markdown
 
 ROOT = Path(__file__).parent.parent
 RESULTS, DOCS = ROOT / "results" / "paper", ROOT / "docs"
-NAMES = ("table1", "table2", "table3", "updates", "quartiles", "time")
+FIGURES = DOCS / "images" / "results"
+HEADINGS = {
+    "table1": "Table 1: selectors by data set",
+    "table2": "Table 2: selectors on Fashion-MNIST",
+    "table3": "Table 3: when a round ends",
+    "updates": "What clients are sorted by",
+    "quartiles": "Where the cut is sought: accuracy",
+    "time": "Where the cut is sought: time",
+}
 HEAD = """\
 # Results: the paper's evaluation, and ours
 
@@ -71,19 +80,24 @@ See [phones on 30 people](examples/har.md).
 
 
 def main():
-    tables = {name: gather(read_table(name), RESULTS) for name in NAMES}
-    parts = [HEAD, _versions(), _smoke(), "## The paper's claims\n", _claims()]
+    tables = {name: gather(read_table(name), RESULTS) for name in HEADINGS}
+    verdicts = tomllib.loads((ROOT / "benchmarks" / "verdicts.toml").read_text())
+    parts = [HEAD, _versions(), _smoke(), "## The paper's claims\n", _claims(tables)]
+    for file in FIGURES.glob("*.svg"):
+        file.unlink()
     for name, table in tables.items():
-        folder = DOCS / "images" / "results"
-        write_table(table, folder)
-        for extra in folder.glob(f"{name}.*"):
-            extra.unlink()
-        for extra in folder.glob(f"{name}*.png"):
-            extra.unlink()
-        figures = sorted(folder.glob(f"{name}-*.svg"))
-        parts += [f"# {name}\n", paper_markdown(table)]
-        parts += [f"![Accuracy curves, {f.stem}](images/results/{f.name})\n" for f in figures]
+        write_figures(table, FIGURES, ["svg"])
+        text = paper_markdown(table, figures="images/results/")
+        _require_figures(verdicts[name], text, name)
+        parts += [f"# {HEADINGS[name]}\n", f"**Verdict.** {verdicts[name].strip()}\n", text]
     (DOCS / "results.md").write_text("\n".join([*parts, OTHER]))
+
+
+def _require_figures(verdict, text, name):
+    """Stop where a verdict quotes a figure that its table does not show."""
+    for figure in re.findall(r"\d+\.\d\d\b|\d,\d{3}", verdict):
+        if figure not in text:
+            sys.exit(f"the verdict on {name} must quote its table; {figure} does not stand there.")
 
 
 def _versions():
@@ -112,121 +126,13 @@ def _date(commit):
     return subprocess.run(git, check=True, capture_output=True, text=True).stdout.strip()
 
 
-def _claims():
-    tables = {name: gather(_papers(read_table(name)), RESULTS) for name in NAMES}
-    rows = [
-        ("Terraform is best in every cell of table 1", _best_cells(tables["table1"])),
-        ("On Fashion-MNIST 1 to 3 Terraform equals Random", _equal_to_random(tables["table2"])),
-        ("The gradient is the best signal", _best(tables["updates"], "gradient")),
-        ("The interquartile range is best", _best(tables["quartiles"], "Q1 to Q3")),
-        ("and fastest", _fastest(tables["time"], "Q1 to Q3")),
-        ("eta = 4 is within 0.11 of eta = 2 on FEMNIST", _thresholds(tables["table3"])),
-        ("No new cost", _costs(tables["table1"], tables["table2"])),
-    ]
+def _claims(tables):
     lines = ["| the paper says | does it hold here? | we found |", "| :-- | :-- | :-- |"]
-    for claim, found in rows:
-        answers = {answer for answer, _ in found}
-        holds = answers.pop() if len(answers) == 1 else "in part" if answers else "not run"
-        lines.append(f"| {claim} | {holds} | {'; '.join(words for _, words in found)} |")
+    lines += [
+        f"| {claim.words} | {claim.holds} | {claim.found.replace('*', chr(92) + '*')} |"
+        for claim in judge_claims(tables)
+    ]
     return "\n".join([*lines, ""])
-
-
-def _papers(table):
-    """Return a table of the paper's methods alone, since its claims are of these."""
-    return replace(table, rows=tuple(row for row in table.rows if not row.beyond_paper))
-
-
-def _name(block):
-    return f"{block.label}, {algorithm_name(block.algorithm)}"
-
-
-def _best_cells(table):
-    found, led = [], Counter()
-    for block in table.blocks:
-        six = [x for x in block.lines if x.method]
-        own = next((line for line in six if line.label == "Terraform"), None)
-        if own is None or len(six) < 6:
-            continue
-        words = []
-        for score, when in (("last_round", "per round"), ("equal_updates", "at equal updates")):
-            values = [getattr(line.method, score).estimate.mean for line in six]
-            mean = getattr(own.method, score).estimate.mean
-            place = 1 + sum(value > mean for value in values)
-            led[when] += place == 1
-            shared = " (shared)" if values.count(mean) > 1 else ""
-            words.append(f"place {place} of 6{shared} {when}")
-        found.append(f"{_name(block)}: {', '.join(words)}")
-    if not found:
-        return []
-    holds = "yes" if led["per round"] == len(found) else "no"
-    counts = ", ".join(f"{number} of {len(found)} {when}" for when, number in led.items())
-    return [(holds, f"best in {counts}. {'; '.join(found)}")]
-
-
-def _equal_to_random(table):
-    found = []
-    for block in table.blocks:
-        ours = {line.label: line.ours for line in block.lines}
-        if re.fullmatch("[123]", block.label) and ours["Random"] and ours["Terraform"]:
-            gap = ours["Terraform"] - ours["Random"]
-            found.append(("no" if gap else "yes", f"{_name(block)}: {gap:+.2f} points"))
-    return found
-
-
-def _best(table, favourite):
-    found = []
-    for block in table.blocks:
-        if any(line.ours is None for line in block.lines):
-            continue
-        own = next(line for line in block.lines if line.label == favourite).method.last_round
-        noise = own.to_best and own.to_best.within_noise
-        holds = "yes" if own.rank == 1 else "not shown, within noise" if noise else "no"
-        found.append((holds, _in_order(block)))
-    return found
-
-
-def _in_order(block):
-    ran = sorted(block.lines, key=lambda line: -line.ours)
-    return f"{_name(block)}: " + ", ".join(f"{line.label} {line.ours:.2f}" for line in ran)
-
-
-def _fastest(table, favourite):
-    found = []
-    for block in table.blocks:
-        if any(line.train_s is None for line in block.lines):
-            continue
-        ran = sorted(block.lines, key=lambda line: line.train_s)
-        words = ", ".join(f"{line.label} {line.train_s:.0f} s" for line in ran)
-        holds = "yes" if ran[0].label == favourite else "no"
-        found.append((holds, f"{_name(block)}: {words}"))
-    return found
-
-
-def _thresholds(table):
-    found = []
-    for block in table.blocks:
-        handwriting = block.scenario in ("femnist", "unipen62")  # the claim is of no other column
-        if not handwriting or any(line.ours is None for line in block.lines):
-            continue
-        ours = {line.label: line.ours for line in block.lines}
-        close = abs(ours["eta = 4"] - ours["eta = 2"]) <= 0.11
-        found.append(("yes" if close else "no", _in_order(block)))
-    return found
-
-
-def _costs(*tables):
-    ratios = []
-    for block in (block for table in tables for block in table.blocks):
-        updates = {x.label: x.method.costs.client_updates for x in block.lines if x.method}
-        if {"Random", "Terraform"} <= set(updates):
-            ratios.append(updates["Terraform"] / updates["Random"])
-    if not ratios:
-        return []
-    words = (
-        f"Terraform made {min(ratios):.2f} to {max(ratios):.2f} times the client updates of Random "
-        f"in the same rounds ({len(ratios)} columns)"
-    )
-    return [("yes" if max(ratios) <= 1 else "no", words)]
 
 
 if __name__ == "__main__":

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import re
 import time
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -14,15 +16,17 @@ from terrafl.cli import options as o
 from terrafl.cli.progress import cell_progress, image_progress, item_progress
 from terrafl.errors import ConfigurationError
 from terrafl.experiments.api import default_workers
-from terrafl.experiments.reproduce.catalogue import Table, read_table, table_names
+from terrafl.experiments.reproduce.catalogue import read_table, table_names
 from terrafl.experiments.reproduce.gather import gather
 from terrafl.experiments.reproduce.perform import Prepared, perform, prepare
-from terrafl.experiments.reproduce.plan import chosen, plan
+from terrafl.experiments.reproduce.plan import Planned, chosen, plan
 from terrafl.experiments.reproduce.profiles import PROFILES, SHOWN, profile_named
 from terrafl.experiments.reproduce.write import write_table
 from terrafl.reports.paper_text import paper_markdown
 
 __all__ = ["reproduce"]
+
+_SPENT = "the budget is spent; the same command goes on from here"
 
 Only = Annotated[
     list[str] | None,
@@ -36,7 +40,9 @@ def reproduce(
         str, typer.Argument(metavar="TABLE", help=f"One of {', '.join(table_names())}.")
     ],
     *,
-    profile: Annotated[str, typer.Option(help=f"One of {', '.join(PROFILES)}.")] = "laptop",
+    profile: Annotated[
+        str | None, typer.Option(help=f"One of {', '.join(PROFILES)}; laptop if left out.")
+    ] = None,
     only: Only = None,
     budget: Annotated[
         str | None, typer.Option(help="Stop cleanly after, for example, 90m or 2h.")
@@ -52,38 +58,45 @@ def reproduce(
 ) -> None:
     """Run a table of the paper, and show the paper's numbers and ours."""
     table, deadline = read_table(name), time.monotonic() + _seconds(budget)
+    wanted = profile_named(profile or "laptop")
+    planned = chosen(plan(table, wanted), only or [])
     if not show:
         _run(
-            table,
-            profile,
-            only or [],
+            planned,
+            alone=table.alone,
             runs=runs,
             results=results,
             deadline=deadline,
             workers=workers or default_workers(),
             quiet=quiet,
         )
-    if show or profile in SHOWN:
-        gathered = gather(table, results)
-        typer.echo(paper_markdown(gathered), nl=False)
-        if out is not None:
-            write_table(gathered, out)
-            typer.echo(f"\nwritten to {out}")
+    if wanted.name not in SHOWN:
+        typer.echo(f"{wanted.name} runs prove that something runs; no table shows them", err=True)
+        return
+    if not results.is_dir():
+        typer.echo(f"there are no results in {results}: name their folder by --results", err=True)
+    gathered = gather(table, results, preferred=profile)
+    if show and only:
+        asked = {(cell.column.scenario, cell.algorithm) for cell in planned}
+        blocks = [b for b in gathered.blocks if (b.scenario, b.algorithm) in asked]
+        gathered = replace(gathered, blocks=tuple(blocks))
+    typer.echo(paper_markdown(gathered), nl=False)
+    if out is not None:
+        write_table(gathered, out)
+        typer.echo(f"\nwritten to {out}")
 
 
 def _run(
-    table: Table,
-    profile: str,
-    only: list[str],
+    planned: Sequence[Planned],
     *,
+    alone: bool,
     runs: Path,
     results: Path,
     deadline: float,
     workers: int,
     quiet: bool,
 ) -> None:
-    planned = chosen(plan(table, profile_named(profile)), only)
-    at_once = 1 if table.alone else workers
+    at_once = 1 if alone else workers
 
     def say(text: str) -> None:
         if not quiet:
@@ -102,6 +115,9 @@ def _run(
             on_images=on_images,
             deadline=deadline,
         )
+    if time.monotonic() > deadline:
+        say(f"{_SPENT}; no run was begun")
+        return
     for line in _outlook(prepared, len(planned), at_once):
         say(line)
     # Finished ones go along: their results may not have been kept yet.
@@ -116,7 +132,7 @@ def _run(
             on_round=on_round,
         )
     if not done:
-        say("the budget is spent; the same command goes on from here")
+        say(_SPENT)
 
 
 def _outlook(prepared: Prepared, num_planned: int, at_once: int) -> list[str]:

@@ -9,7 +9,7 @@ judged by its last evaluation at or below $B$. Nothing is drawn or formatted her
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
@@ -51,6 +51,7 @@ class Costs:
     bytes_up: float
     reports_refused: float
     accuracy_participating_percent: float
+    mean_last_ten_percent: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +70,8 @@ class Method:
         Accuracy at the last evaluation at or below the group's budget of client updates.
     costs
         What it took.
+    contends
+        Whether it is ranked; else it is compared with the best of those that are.
     label
         What a table calls it; empty where the name that follows from its settings will do.
     """
@@ -79,6 +82,7 @@ class Method:
     last_round: Score
     equal_updates: Score
     costs: Costs
+    contends: bool = True
     label: str = ""
 
     @property
@@ -101,7 +105,7 @@ class Group:
     problem, algorithm
         What they have in common.
     budget
-        Smallest total of client updates of any run, $B$.
+        Smallest total of client updates of any run that contends, $B$.
     methods
         In the paper's order.
     """
@@ -110,6 +114,11 @@ class Group:
     algorithm: str
     budget: int
     methods: tuple[Method, ...]
+
+    @property
+    def contenders(self) -> tuple[Method, ...]:
+        """The methods that are ranked."""
+        return tuple(method for method in self.methods if method.contends)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +133,16 @@ def compare_runs(paths: Sequence[Path]) -> Comparison:
     return compare(find_runs(paths))
 
 
-def compare(runs: Iterable[Run]) -> Comparison:
-    """Compare runs, each with the runs of its own problem and algorithm."""
+def compare(runs: Iterable[Run], outside: Collection[tuple[str, str]] = ()) -> Comparison:
+    """Compare runs, each with the runs of its own problem and algorithm.
+
+    Parameters
+    ----------
+    runs
+        What was run.
+    outside
+        Selector and variant of methods that are compared with the best and not ranked.
+    """
     groups: dict[tuple[Problem, str], list[Run]] = defaultdict(list)
     for run in runs:
         s = run.summary
@@ -134,7 +151,7 @@ def compare(runs: Iterable[Run]) -> Comparison:
     ordered = sorted(
         groups, key=lambda key: (key[0].name, key[0].dataset, key[0].model, key[1], key)
     )
-    return Comparison(tuple(_group(*key, groups[key]) for key in ordered))
+    return Comparison(tuple(_group(*key, groups[key], outside) for key in ordered))
 
 
 def accuracy_at(summary: Summary, budget: int) -> float | None:
@@ -149,17 +166,24 @@ def accuracy_at(summary: Summary, budget: int) -> float | None:
     return 100 * seen[-1].accuracy if seen else None
 
 
-def _group(problem: Problem, algorithm: str, runs: Sequence[Run]) -> Group:
+def _group(
+    problem: Problem,
+    algorithm: str,
+    runs: Sequence[Run],
+    outside: Collection[tuple[str, str]],
+) -> Group:
     by_method: dict[tuple[str, str], list[Run]] = defaultdict(list)
     for run in runs:
         by_method[run.summary.selector, run.summary.variant].append(run)
     keys = sorted(by_method, key=lambda key: method_order(*key))
     cohorts = [_one_per_seed(by_method[key]) for key in keys]
-    budget = min(run.summary.client_updates for run in runs)
+    aside = {i for i, key in enumerate(keys) if key in outside}
+    ranked = [cohort for i, cohort in enumerate(cohorts) if i not in aside] or cohorts
+    budget = min(run.summary.client_updates for cohort in ranked for run in cohort)
     last_round = score_methods(
-        [{r.summary.seed: 100 * r.summary.accuracy for r in cohort} for cohort in cohorts]
+        [{r.summary.seed: 100 * r.summary.accuracy for r in cohort} for cohort in cohorts], aside
     )
-    equal_updates = score_methods([dict(_at_budget(cohort, budget)) for cohort in cohorts])
+    equal_updates = score_methods([dict(_at_budget(cohort, budget)) for cohort in cohorts], aside)
     methods = tuple(
         Method(
             selector=selector,
@@ -168,6 +192,7 @@ def _group(problem: Problem, algorithm: str, runs: Sequence[Run]) -> Group:
             last_round=last,
             equal_updates=equal,
             costs=_costs([run.summary for run in cohort]),
+            contends=(selector, variant) not in outside,
         )
         for (selector, variant), cohort, last, equal in zip(
             keys, cohorts, last_round, equal_updates, strict=True
@@ -206,4 +231,5 @@ def _costs(summaries: Sequence[Summary]) -> Costs:
         bytes_up=fmean(s.bytes_up for s in summaries),
         reports_refused=fmean(s.reports_refused for s in summaries),
         accuracy_participating_percent=100 * fmean(s.accuracy_participating for s in summaries),
+        mean_last_ten_percent=100 * fmean(s.mean_last_ten for s in summaries),
     )

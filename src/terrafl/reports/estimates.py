@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
@@ -69,7 +69,8 @@ class Score:
     estimate
         Their mean; ``None`` if no run has one.
     rank
-        1 for the highest mean; equal means share a rank.
+        1 for the highest mean; equal means share a rank. ``None`` where there is no mean, or the
+        method is not ranked.
     to_best
         Difference to the best method; ``None`` for the best itself and where no seed is common.
     """
@@ -121,20 +122,33 @@ def _t_quantile(degrees_of_freedom: int) -> float:
     return float(stdtrit(degrees_of_freedom, 0.975))
 
 
-def score_methods(values: Sequence[BySeed]) -> tuple[Score, ...]:
+def score_methods(
+    values: Sequence[BySeed], outside: Collection[int] = frozenset()
+) -> tuple[Score, ...]:
     """Estimate, rank and compare methods, each given as accuracy by seed.
 
     The best is the highest mean over all of a method's own seeds, the first of equals.
+
+    Parameters
+    ----------
+    values
+        Accuracy by seed of every method.
+    outside
+        Places of methods that are compared with the best and not ranked.
     """
     estimates = [estimate([by_seed[s] for s in sorted(by_seed)]) for by_seed in values]
-    means = [e.mean for e in estimates if e is not None]
-    best = next((i for i, e in enumerate(estimates) if e is not None and e.mean == max(means)), -1)
+    ranked = {i: e.mean for i, e in enumerate(estimates) if e is not None and i not in outside}
+    best = max(ranked, key=lambda i: ranked[i], default=None)
+
+    def rank(i: int) -> int | None:
+        return 1 + sum(mean > ranked[i] for mean in ranked.values()) if i in ranked else None
+
     return tuple(
         Score(
             by_seed=by_seed,
             estimate=own,
-            rank=None if own is None else 1 + sum(mean > own.mean for mean in means),
-            to_best=None if i == best else difference(by_seed, values[best]),
+            rank=rank(i),
+            to_best=None if best in (None, i) else difference(by_seed, values[best]),
         )
         for i, (by_seed, own) in enumerate(zip(values, estimates, strict=True))
     )

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-__all__ = ["DASH", "as_count", "as_gap", "as_mean_sd", "as_megabytes"]
+from collections.abc import Sequence
+
+__all__ = ["DASH", "as_count", "as_gap", "as_mean_sd", "as_megabytes", "in_latex", "listed"]
 
 DASH = "–"
 """Stands for what is not available."""
 
 Number = int | float | None
+
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "±": r"$\pm$",
+    "−": "$-$",
+    DASH: "--",
+    **{character: f"\\{character}" for character in "&%$#_{}"},
+}
 
 
 def as_mean_sd(mean: Number, sd: Number = None) -> str:
@@ -60,6 +72,28 @@ def as_megabytes(num_bytes: Number) -> str:
     ('1,234.6', '0.0')
     """
     return DASH if num_bytes is None else f"{num_bytes / 1e6:,.1f}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Write names as a sentence does.
+
+    Examples
+    --------
+    >>> listed(["Random"]), listed(["Random", "PoC", "Oort"])
+    ('Random', 'Random, PoC and Oort')
+    """
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def in_latex(text: str) -> str:
+    r"""Write any text so that LaTeX shows it as it is.
+
+    Examples
+    --------
+    >>> in_latex("53.84 ± 0.42 %"), in_latex("−0.43")
+    ('53.84 $\\pm$ 0.42 \\%', '$-$0.43')
+    """
+    return "".join(_LATEX.get(character, character) for character in text)
 
 
 def _signed(value: float) -> str:

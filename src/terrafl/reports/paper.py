@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from terrafl.reports.comparison import Group, Method
+from terrafl.reports.names import algorithm_name
 
 __all__ = ["Block", "Line", "PaperTable", "relative_gain"]
 
@@ -51,6 +52,8 @@ class Block:
         Which.
     profile
         How much of the paper's setting ours is; empty where nothing was run.
+    full_rounds
+        Rounds of the scenario in full.
     group
         Our runs; ``None`` where there are none.
     lines
@@ -61,8 +64,33 @@ class Block:
     scenario: str
     algorithm: str
     profile: str
+    full_rounds: int
     group: Group | None
     lines: tuple[Line, ...]
+
+    @property
+    def name(self) -> str:
+        """What a sentence calls it."""
+        return f"{self.label}, {algorithm_name(self.algorithm)}"
+
+    @property
+    def contest(self) -> tuple[Line, ...]:
+        """The paper's methods."""
+        return tuple(line for line in self.lines if not line.beyond_paper)
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether all of the paper's methods were run, so that one of them is the best."""
+        return all(line.method is not None for line in self.contest)
+
+    @property
+    def is_compared(self) -> bool:
+        """Whether more than one method was run, so that there is something to compare."""
+        return sum(line.method is not None for line in self.lines) > 1
+
+    def line(self, label: str) -> Line:
+        """Return a method's line."""
+        return next(line for line in self.lines if line.label == label)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +111,18 @@ class PaperTable:
     title: str
     blocks: tuple[Block, ...]
     timed: bool = False
+
+    @property
+    def by_algorithm(self) -> dict[str, list[Block]]:
+        """Its columns under each algorithm."""
+        found: dict[str, list[Block]] = {}
+        for block in self.blocks:
+            found.setdefault(block.algorithm, []).append(block)
+        return found
+
+    def figure_name(self, block: Block) -> str:
+        """Return the name of a column's figure, without its ending."""
+        return f"{self.name}-{block.scenario}-{block.algorithm}"
 
 
 def relative_gain(

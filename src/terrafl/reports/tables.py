@@ -12,17 +12,10 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from terrafl.reports.flat import Row
-from terrafl.reports.formats import as_count, as_gap, as_mean_sd
+from terrafl.reports.formats import as_count, as_gap, as_mean_sd, in_latex
 from terrafl.reports.names import algorithm_name, method_name
 
 __all__ = ["score_cells", "to_csv", "to_latex", "to_markdown"]
-
-_LATEX = {
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    **{character: f"\\{character}" for character in "&%$#_{}"},
-}
 
 
 def to_csv(rows: Sequence[Row]) -> str:
@@ -74,16 +67,16 @@ def to_latex(rows: Sequence[Row]) -> str:
     lines.append(r"Methodology & After the last round (\%) & At equal client updates (\%) \\")
     for title, group in _groups(rows):
         budget = _number(group[0]["equal_updates_budget"])
-        heading = rf"{_latex(title)}, $B = {budget}$"
+        heading = rf"{in_latex(title)}, $B = {budget}$"
         lines += [r"\hline", rf"\multicolumn{{3}}{{l}}{{\emph{{{heading}}}}} \\"]
         lines += [_latex_row(row) for row in group]
     return "\n".join([*lines, r"\hline", r"\end{tabular}", ""])
 
 
 def _latex_row(row: Row) -> str:
-    cells = [_latex(_method(row))]
+    cells = [in_latex(_method(row))]
     for name in ("accuracy", "equal_updates_accuracy"):
-        value = score_cells(row, name)[0].replace("±", r"$\pm$").replace("–", "--")
+        value = in_latex(score_cells(row, name)[0])
         cells.append(_ranked(value, row[f"{name}_rank"], r"\textbf{{{}}}", r"\underline{{{}}}"))
     return f"{' & '.join(cells)} \\\\"
 
@@ -126,7 +119,3 @@ def _number(value: str | float | None) -> float | None:
 def _markdown(text: str) -> str:
     escaped = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return re.sub(r"([\\`*_\[\]|~#$])", r"\\\1", escaped)
-
-
-def _latex(text: str) -> str:
-    return "".join(_LATEX.get(character, character) for character in text)

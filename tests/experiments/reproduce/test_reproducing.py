@@ -15,9 +15,8 @@ from terrafl.experiments.reproduce.perform import perform, prepare
 from terrafl.experiments.reproduce.plan import plan
 from terrafl.experiments.reproduce.profiles import PROFILES, Profile
 from terrafl.experiments.reproduce.write import write_table
-from terrafl.reports.paper import PaperTable
-from terrafl.reports.paper_text import paper_csv, paper_latex, paper_markdown
-from terrafl.reports.verdicts import leading
+from terrafl.reports.paper_export import paper_csv
+from terrafl.reports.paper_text import paper_markdown
 
 ROWS = (Row("Random", "random"), Row("Terraform", "terraform"))
 TABLE = Table(
@@ -65,27 +64,7 @@ def test_the_table_shows_the_papers_number_ours_and_what_was_not_run(done):
     assert "Digits [laptop]" in overview
     assert "| Random | <u>80.00</u> / " in overview
     assert overview.count("not run") == 2
-    assert "+12.5 %" in overview
-
-
-def test_a_gain_counts_the_papers_methods_alone_and_only_when_all_were_run(done):
-    def gains(*rows):
-        text = paper_markdown(gather(replace(TABLE, rows=rows), done))
-        (line,) = [line for line in text.splitlines() if line.startswith("| Best over second")]
-        return line.split(" | ")[1].removeprefix("+12.5 % / ")
-
-    beyond = Row("Ours", {"name": "terraform", "anchor": True}, beyond_paper=True)
-    assert gains(*ROWS).endswith(" %")
-    assert gains(*ROWS, beyond) == gains(*ROWS)
-    assert gains(*ROWS, replace(beyond, beyond_paper=False)) == "–"
-
-
-def test_a_verdict_names_the_methods_that_were_not_run(done):
-    anchored = Row("Ours", {"name": "terraform", "anchor": True}, beyond_paper=True)
-
-    assert "Not run, so not in" not in paper_markdown(gather(TABLE, done))
-    text = paper_markdown(gather(replace(TABLE, rows=(*ROWS, anchored)), done))
-    assert text.count(" Not run, so not in this verdict: Ours.") == 1
+    assert "Terraform +12.5 %" in overview
 
 
 def test_every_column_names_the_command_that_made_it(done):
@@ -93,19 +72,6 @@ def test_every_column_names_the_command_that_made_it(done):
 
     command = "`terrafl reproduce small --profile laptop --only digits --only fedavg`, commit "
     assert text.count(command) == 1
-
-
-def test_a_table_counts_who_leads_its_full_columns(done):
-    table = gather(TABLE, done)
-    ours = {line.label: line.ours for line in table.blocks[0].lines}
-    leaders = [label for label, value in ours.items() if value == max(ours.values())]
-
-    sentence = leading(table)
-
-    assert sentence.startswith("Columns with every method run: 1.")
-    after = sentence.split("after the last round by ")[1].split(";")[0]
-    assert set(after.split(", ")) == {f"{label} (1)" for label in leaders}
-    assert leading(PaperTable("none", "None", table.blocks[1:])) == ""
 
 
 def test_the_verdict_calls_methods_what_the_table_calls_them(done):
@@ -133,14 +99,6 @@ def test_a_table_is_written_in_three_formats_with_its_figures(done, tmp_path):
     assert {file.name for file in (tmp_path / "out").iterdir()} == {
         "small.md", "small.csv", "small.tex", "small-digits-fedavg.png", "small-digits-fedavg.svg",
     }  # fmt: skip
-
-
-def test_latex_marks_the_best_and_the_second(done):
-    text = paper_latex(gather(TABLE, done))
-
-    assert r"\textbf{90.00}" in text
-    assert r"\underline{80.00}" in text
-    assert text.count(r"\\") == 3
 
 
 def test_a_finished_run_is_not_run_again(digits, done, places):
@@ -175,7 +133,9 @@ def test_past_its_deadline_preparing_tries_nothing(tmp_path):
         plan(TABLE, TWO_ROUNDS), tmp_path / "runs", workers=1, deadline=time.monotonic()
     )
 
-    assert prepared.waiting == ()
+    assert prepared.expected_s == 0
+    assert not (tmp_path / "runs").exists()
+    assert len(prepared.waiting) == 8  # all of it is still to be made
 
 
 def test_preparing_measures_a_round_and_leaves_out_what_has_no_data(tmp_path, monkeypatch):
@@ -214,5 +174,29 @@ def test_seconds_of_training_stand_in_a_table_of_time(digits, places, monkeypatc
     text = paper_markdown(table)
     assert f"| {quick.label} | **{quick.train_s:.2f}** |" in text
     assert f"| {slow.label} | <u>{slow.train_s:.2f}</u> |" in text
-    assert leading(table) == f"Columns with every method run: 1. Fastest: {quick.label} (1)."
-    assert leading(gather(alone, places["results"] / "none")) == ""
+    assert "###" not in paper_markdown(gather(alone, places["results"] / "none"))
+
+
+def test_seconds_are_kept_apart_by_what_they_were_spent_on(digits, done, places):
+    for cell in digits:
+        spent = json.loads((done / cell.place / "seconds.json").read_bytes())
+        timings = (places["runs"] / cell.place / "timings.jsonl").read_text().splitlines()
+        events = [json.loads(line) for line in timings]
+        of = {
+            name: [e for e in events if e["event"] == name] for name in ("selection", "iteration")
+        }
+        assert spent.keys() == {"train", "select", "evaluate"}
+        assert spent["train"] == pytest.approx(sum(e["train_s"] for e in of["iteration"]), abs=1e-3)
+        assert spent["select"] == pytest.approx(
+            sum(e["seconds"] for e in of["selection"]), abs=1e-3
+        )
+
+
+def test_a_preferred_profile_is_shown_though_the_other_has_more_methods(digits, done, places):
+    paper = Profile(name="paper", seeds=(0,), all_rounds=2)
+    (random, *_) = [c for c in plan(TABLE, paper) if c.column.scenario == "digits"]
+    perform([random], workers=1, **places)
+
+    assert gather(TABLE, done).blocks[0].profile == "laptop"
+    assert gather(TABLE, done, preferred="paper").blocks[0].profile == "paper"
+    assert gather(TABLE, done, preferred="paper").blocks[1].profile == ""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
 
 from terrafl.errors import RunFolderError
+from terrafl.experiments.api import configure
 from terrafl.experiments.reproduce.catalogue import Table
 from terrafl.experiments.reproduce.plan import Planned, plan
 from terrafl.experiments.reproduce.profiles import SHOWN, profile_named
@@ -20,19 +21,34 @@ from terrafl.runs import Summary
 __all__ = ["gather"]
 
 
-def gather(table: Table, results: Path) -> PaperTable:
+def gather(table: Table, results: Path, preferred: str | None = None) -> PaperTable:
     """Return a table with the results that lie in a folder.
 
-    A column shows one profile: the one with more of its methods run, the fuller one if equal.
+    A column shows one profile: the preferred one if any of its runs are there, else the one with
+    more of its methods run, the fuller one if equal.
+
+    Parameters
+    ----------
+    table
+        Which.
+    results
+        The folder.
+    preferred
+        The name of a profile; ``None`` for none.
     """
     planned = {name: plan(table, profile_named(name)) for name in SHOWN}
     blocks = [
         _block(
             table,
             {
-                name: [_Found.of(cell, results) for cell in cells if cell.is_in(column, algorithm)]
+                name: [
+                    _Found.of(cell, results, timed=table.alone)
+                    for cell in cells
+                    if cell.is_in(column, algorithm)
+                ]
                 for name, cells in planned.items()
             },
+            preferred,
         )
         for algorithm in table.algorithms
         for column in table.columns
@@ -49,24 +65,28 @@ class _Found:
     train_s: float | None
 
     @classmethod
-    def of(cls, cell: Planned, results: Path) -> _Found:
-        return cls(cell, read_result(results, cell.place), read_seconds(results, cell.place))
+    def of(cls, cell: Planned, results: Path, *, timed: bool) -> _Found:
+        seconds = read_seconds(results, cell.place) if timed else None
+        return cls(cell, read_result(results, cell.place), seconds)
 
 
-def _block(table: Table, found: Mapping[str, Sequence[_Found]]) -> Block:
-    def num_methods(profile: str) -> int:
-        return len({f.cell.row.label for f in found[profile] if f.summary})
+def _block(table: Table, found: Mapping[str, Sequence[_Found]], preferred: str | None) -> Block:
+    def weight(profile: str) -> tuple[bool, int]:
+        methods = {f.cell.row.label for f in found[profile] if f.summary}
+        return bool(methods) and profile == preferred, len(methods)
 
-    profile = max(SHOWN, key=num_methods)
+    profile = max(SHOWN, key=weight)
     labels = {f.cell.method: f.cell.row.label for f in found[profile]}
     runs = [Run(f.cell.place.as_posix(), f.summary) for f in found[profile] if f.summary]
-    group = _group(runs, labels)
+    beyond = {f.cell.method for f in found[profile] if f.cell.row.beyond_paper}
+    group = _group(runs, labels, beyond)
     cell = found[profile][0].cell
     return Block(
         label=cell.column.label,
         scenario=cell.column.scenario,
-        algorithm=cell.words["algorithm"],
+        algorithm=cell.algorithm,
         profile=profile if group else "",
+        full_rounds=configure(scenario=cell.column.scenario).rounds,
         group=group,
         lines=tuple(
             _line(table, [f for f in found[profile] if f.cell.row == row], group)
@@ -75,10 +95,14 @@ def _block(table: Table, found: Mapping[str, Sequence[_Found]]) -> Block:
     )
 
 
-def _group(runs: Sequence[Run], labels: Mapping[tuple[str, str], str]) -> Group | None:
+def _group(
+    runs: Sequence[Run],
+    labels: Mapping[tuple[str, str], str],
+    beyond: Collection[tuple[str, str]],
+) -> Group | None:
     if not runs:
         return None
-    groups = compare(runs).groups
+    groups = compare(runs, outside=beyond).groups
     if len(groups) > 1:
         names = ", ".join(sorted({group.methods[0].runs[0].name for group in groups}))
         raise RunFolderError(
@@ -93,8 +117,8 @@ def _line(table: Table, found: Sequence[_Found], group: Group | None) -> Line:
     cell, method = found[0].cell, None
     if group is not None:
         method = next((m for m in group.methods if (m.selector, m.variant) == cell.method), None)
-    seconds = [f.train_s for f in found if table.alone and f.train_s is not None]
-    place = (cell.words["algorithm"], cell.row.label, cell.column.scenario)
+    seconds = [f.train_s for f in found if f.train_s is not None]
+    place = (cell.algorithm, cell.row.label, cell.column.scenario)
     return Line(
         label=cell.row.label,
         printed=table.printed.get(place),

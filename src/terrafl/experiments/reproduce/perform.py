@@ -32,9 +32,9 @@ class Prepared:
     Parameters
     ----------
     waiting
-        Runs to be made or finished.
+        Runs to be made or finished, of every scenario that can be run here.
     expected_s
-        Seconds they are expected to take on one core.
+        Seconds they are expected to take on one core, as far as their scenarios were tried.
     missing
         Why a scenario cannot be run here, by scenario.
     """
@@ -89,8 +89,9 @@ def prepare(
             paces[scenario] = calibrate(cell.config, runs / "calibration" / scenario)
         except DataError as error:
             missing[scenario] = str(error)
-    left = tuple(cell for cell in waiting if cell.column.scenario in paces)
-    return Prepared(left, expected_seconds(left, paces), missing)
+    left = tuple(cell for cell in waiting if cell.column.scenario not in missing)
+    tried = [cell for cell in left if cell.column.scenario in paces]
+    return Prepared(left, expected_seconds(tried, paces), missing)
 
 
 def perform(

@@ -12,6 +12,7 @@ from terrafl.experiments.config import RunConfig
 from terrafl.experiments.reproduce.catalogue import Column, Row, Table
 from terrafl.experiments.reproduce.profiles import Profile
 from terrafl.experiments.sweep import Cell
+from terrafl.reports.names import algorithm_name
 
 __all__ = ["Planned", "chosen", "plan"]
 
@@ -36,15 +37,19 @@ class Planned:
     place: PurePosixPath
 
     @property
-    def words(self) -> dict[str, str]:
+    def words(self) -> dict[str, frozenset[str]]:
         """What it can be asked for by, kind by kind."""
         return {
-            "scenario": self.column.scenario,
-            "algorithm": type(self.config.algorithm).name,
-            "selector": type(self.config.selector).name,
-            "row": self.row.label,
-            "seed": f"seed{self.config.seed}",
+            "column": frozenset({self.column.scenario, self.column.label}),
+            "algorithm": frozenset({self.algorithm, algorithm_name(self.algorithm)}),
+            "method": frozenset({type(self.config.selector).name, self.row.label}),
+            "seed": frozenset({f"seed{self.config.seed}"}),
         }
+
+    @property
+    def algorithm(self) -> str:
+        """The algorithm's name."""
+        return type(self.config.algorithm).name
 
     @property
     def method(self) -> tuple[str, str]:
@@ -57,7 +62,7 @@ class Planned:
 
     def is_in(self, column: Column, algorithm: str) -> bool:
         """Return whether it belongs to a column under an algorithm."""
-        return self.column == column and type(self.config.algorithm).name == algorithm
+        return (self.column, self.algorithm) == (column, algorithm)
 
 
 def plan(table: Table, profile: Profile) -> list[Planned]:
@@ -95,16 +100,16 @@ def _planned(
 def chosen(planned: Sequence[Planned], only: Sequence[str]) -> list[Planned]:
     """Return the runs that match the words: any word of a kind, for every kind that is named.
 
-    ``cifar100``, ``fedavg``, ``terraform``, ``Anchored Terraform`` and ``seed0`` are words.
+    ``cifar100``, ``FedAvg``, ``terraform``, ``Anchored Terraform`` and ``seed0`` are words.
     """
     wanted: dict[str, set[str]] = {}
     for word in only:
-        kinds = {kind for p in planned for kind, known in p.words.items() if known == word}
+        kinds = {kind for p in planned for kind, known in p.words.items() if word in known}
         if not kinds:
-            known = sorted({word for p in planned for word in p.words.values()})
+            known = sorted({word for p in planned for words in p.words.values() for word in words})
             raise ConfigurationError(
                 f"--only takes words such as {', '.join(known)}; no run matches {word!r}."
             )
         for kind in kinds:
             wanted.setdefault(kind, set()).add(word)
-    return [p for p in planned if all(p.words[kind] in words for kind, words in wanted.items())]
+    return [p for p in planned if all(p.words[kind] & words for kind, words in wanted.items())]

@@ -38,12 +38,15 @@ def export(places: Iterable[PurePosixPath], runs: Path, results: Path) -> None:
 
 
 def seconds_of(run: RunFolder) -> dict[str, float]:
-    """Return the seconds that a run spent on training and on evaluation."""
+    """Return the seconds that a run spent on training, on choosing clients and on evaluation."""
     # What a run did again after an interruption counts once, as in a run without one.
     events = {(e["event"], e["round"], e.get("iteration")): e for e in read_events(run.timings)}
-    train = sum(event.get("train_s", 0.0) for event in events.values())
-    evaluate = sum(event.get("seconds", 0.0) for event in events.values())
-    return {"train": round(train, 3), "evaluate": round(evaluate, 3)}
+    parts = {"iteration": ("train", "train_s"), "selection": ("select", "seconds")}
+    parts["evaluation"] = ("evaluate", "seconds")
+    return {
+        name: round(sum(e[key] for (kind, *_), e in events.items() if kind == event), 3)
+        for event, (name, key) in parts.items()
+    }
 
 
 def read_result(results: Path, place: PurePosixPath) -> Summary | None:
@@ -53,6 +56,9 @@ def read_result(results: Path, place: PurePosixPath) -> Summary | None:
 
 
 def read_seconds(results: Path, place: PurePosixPath) -> float | None:
-    """Return the seconds that a run spent on training, if they are known."""
+    """Return the seconds that a run spent on training and choosing, if they are known."""
     file = results / place / SECONDS
-    return float(json.loads(file.read_bytes())["train"]) if file.exists() else None
+    if not file.exists():
+        return None
+    seconds = json.loads(file.read_bytes())
+    return float(seconds["train"] + seconds["select"])

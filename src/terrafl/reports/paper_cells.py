@@ -1,0 +1,136 @@
+"""The cells of a table of the paper, as Markdown or LaTeX shows them.
+
+In every column where all of the paper's methods were run, the best of them is marked bold and the
+second underlined: the highest accuracy, or the shortest time where that is the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from terrafl.reports.estimates import Score
+from terrafl.reports.formats import DASH, as_count, as_gap, as_mean_sd, as_megabytes, in_latex
+from terrafl.reports.paper import Block, Line, relative_gain
+
+__all__ = ["GAINS", "LATEX", "MARKDOWN", "NOT_RUN", "Style", "details", "gains", "overview"]
+
+NOT_RUN = "not run"
+GAINS = "Best over second (the paper's methods)"
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """How a format writes text, and how it marks the best and the second."""
+
+    best: str
+    second: str
+    text: Callable[[str], str]
+
+    def mark(self, text: str, rank: int | None) -> str:
+        """Return text as the format writes it, marked if its rank is 1 or 2."""
+        template = {1: self.best, 2: self.second}.get(rank or 0, "{}")
+        return template.format(self.text(text))
+
+
+MARKDOWN = Style("**{}**", "<u>{}</u>", lambda text: text.replace("*", r"\*"))
+LATEX = Style(r"\textbf{{{}}}", r"\underline{{{}}}", in_latex)
+
+
+def overview(
+    blocks: Sequence[Block], style: Style, *, timed: bool
+) -> Iterator[tuple[str, list[str]]]:
+    """Yield every method's label and cells: the paper's number and ours, or our seconds."""
+    for i, line in enumerate(blocks[0].lines):
+        cells = []
+        for block in blocks:
+            own = block.lines[i]
+            if timed:
+                cells.append(_haste(block, own, style))
+            else:
+                cells.append(f"{_printed(block, own, style)} / {_ours(block, own, style)}")
+        yield style.text(line.label), cells
+
+
+def _printed(block: Block, line: Line, style: Style) -> str:
+    if line.printed is None:
+        return style.text(DASH)
+    above = sum(one.printed is not None and one.printed > line.printed for one in block.lines)
+    return style.mark(f"{line.printed:.2f}", above + 1)
+
+
+def _ours(block: Block, line: Line, style: Style) -> str:
+    return NOT_RUN if line.method is None else _score(block, line.method.last_round, style)
+
+
+def _haste(block: Block, line: Line, style: Style) -> str:
+    if line.train_s is None:
+        return NOT_RUN
+    quicker = sum(one.train_s is not None and one.train_s < line.train_s for one in block.contest)
+    contends = block.is_decided and not line.beyond_paper
+    return style.mark(f"{line.train_s:.2f}", quicker + 1 if contends else None)
+
+
+def _score(block: Block, score: Score, style: Style) -> str:
+    own = score.estimate
+    text = as_mean_sd(own.mean, own.sd) if own else DASH
+    return style.mark(text, score.rank if block.is_decided else None)
+
+
+def gains(block: Block) -> str:
+    """Return who is best of the paper's methods, and its gain over the second: there, and here."""
+    found = [
+        relative_gain(block.contest, lambda line: line.printed),
+        relative_gain(block.contest, lambda line: line.ours) if block.is_decided else None,
+    ]
+    return " / ".join(f"{gain[0]} {gain[2]:+.1f} %" if gain else DASH for gain in found)
+
+
+def details(block: Block, style: Style) -> tuple[list[str], list[list[str]]]:
+    """Return the head and the rows of all that is known of a column."""
+    assert block.group is not None
+    seconds = any(line.train_s is not None for line in block.lines)
+    budget = as_count(block.group.budget)
+    heads = [
+        "Method", "Paper", "Ours", "Difference", "To the best", f"At {budget} client updates",
+        "To the best there", "Client updates", "Last ten", "On participants", "Samples",
+        "Loss queries", "MB down", "MB up", *(["Seconds of training"] * seconds),
+    ]  # fmt: skip
+    rows = [
+        [*_detail(block, line, style), *([_seconds(line, style)] * seconds)] for line in block.lines
+    ]
+    return [style.text(head) for head in heads], rows
+
+
+def _detail(block: Block, line: Line, style: Style) -> list[str]:
+    printed = DASH if line.printed is None else f"{line.printed:.2f}"
+    method, ours = line.method, line.ours
+    if method is None or ours is None:
+        return [style.text(text) for text in (line.label, printed, NOT_RUN, *[DASH] * 11)]
+    difference = None if line.printed is None else ours - line.printed
+    costs = method.costs
+    return [
+        style.text(line.label),
+        style.text(printed),
+        _score(block, method.last_round, style),
+        style.text(as_gap(difference, None, None)),
+        style.text(_to_best(method.last_round)),
+        _score(block, method.equal_updates, style),
+        style.text(_to_best(method.equal_updates)),
+        as_count(costs.client_updates),
+        f"{costs.mean_last_ten_percent:.2f}",
+        f"{costs.accuracy_participating_percent:.2f}",
+        as_count(costs.samples_trained),
+        as_count(costs.loss_queries),
+        as_megabytes(costs.bytes_down),
+        as_megabytes(costs.bytes_up),
+    ]
+
+
+def _to_best(score: Score) -> str:
+    gap = score.to_best
+    return as_gap(gap.mean, gap.low, gap.high) if gap else DASH
+
+
+def _seconds(line: Line, style: Style) -> str:
+    return style.text(DASH if line.train_s is None else f"{line.train_s:,.1f}")

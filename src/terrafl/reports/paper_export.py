@@ -1,0 +1,112 @@
+"""A table of the paper as CSV and LaTeX."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from dataclasses import asdict
+
+from terrafl.reports.names import algorithm_name
+from terrafl.reports.paper import Block, Line, PaperTable, relative_gain
+from terrafl.reports.paper_cells import GAINS, LATEX, details, gains, overview
+
+__all__ = ["paper_csv", "paper_latex"]
+
+_SHORT = 8
+"""Columns of the details that fit on a page: to the client updates."""
+
+
+def paper_csv(table: PaperTable) -> str:
+    """Return one line per cell with everything that is known of it, in full precision."""
+    text = io.StringIO()
+    rows = [_csv_row(block, line) for block in table.blocks for line in block.lines]
+    fields = max(rows, key=len)
+    writer = csv.DictWriter(text, list(fields), lineterminator="\n", restval="")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def _csv_row(block: Block, line: Line) -> dict[str, object]:
+    row: dict[str, object] = {
+        "column": block.label,
+        "scenario": block.scenario,
+        "algorithm": block.algorithm,
+        "method": line.label,
+        "beyond_paper": line.beyond_paper,
+        "paper_percent": line.printed,
+        "paper_gain_over_second_percent": _gain(
+            line, relative_gain(block.contest, lambda one: one.printed)
+        ),
+        "profile": block.profile,
+    }
+    if line.method is None or block.group is None or line.ours is None:
+        return row
+    row["difference_to_paper"] = None if line.printed is None else line.ours - line.printed
+    ours = relative_gain(block.contest, lambda one: one.ours) if block.is_decided else None
+    row["gain_over_second_percent"] = _gain(line, ours)
+    for name, score in (
+        ("accuracy", line.method.last_round),
+        ("equal_updates_accuracy", line.method.equal_updates),
+    ):
+        own, gap = score.estimate, score.to_best
+        row |= {
+            f"{name}_percent": own.mean if own else None,
+            f"{name}_sd": own.sd if own else None,
+            f"{name}_gap": gap.mean if gap else None,
+            f"{name}_gap_low": gap.low if gap else None,
+            f"{name}_gap_high": gap.high if gap else None,
+        }
+    row |= {"seeds": " ".join(map(str, line.method.seeds)), "model": block.group.problem.model}
+    row |= {"equal_updates_budget": block.group.budget, **asdict(line.method.costs)}
+    return row | {"train_s": line.train_s}
+
+
+def _gain(line: Line, gain: tuple[str, str, float] | None) -> float | None:
+    """Return the gain on the line of the method that has it."""
+    return gain[2] if gain and gain[0] == line.label else None
+
+
+def paper_latex(table: PaperTable) -> str:
+    """Return ``tabular`` after ``tabular``, which need no package: all columns, then each."""
+    lines = list(_latex_overview(table))
+    for block in table.blocks:
+        if block.is_compared:
+            lines += ["", *_latex_details(block, timed=table.timed)]
+    return "\n".join([*lines, ""])
+
+
+def _latex_overview(table: PaperTable) -> Iterator[str]:
+    groups = table.by_algorithm
+    first = next(iter(groups.values()))
+    yield rf"\begin{{tabular}}{{ll{'c' * len(first)}}}"
+    for algorithm, blocks in groups.items():
+        heads = [f"{b.label}{f' [{b.profile}]' if b.profile else ''}" for b in blocks]
+        yield r"\hline"
+        yield _latex_row(["", "Methodology", *map(LATEX.text, heads)])
+        for label, cells in overview(blocks, LATEX, timed=table.timed):
+            yield _latex_row([algorithm_name(algorithm), label, *cells])
+        if not table.timed:
+            yield _latex_row(["", GAINS, *(LATEX.text(gains(block)) for block in blocks)])
+    yield r"\hline"
+    yield r"\end{tabular}"
+
+
+def _latex_details(block: Block, *, timed: bool) -> Iterator[str]:
+    heads, rows = details(block, LATEX)
+    shown = [*range(_SHORT), *([len(heads) - 1] if timed else [])]
+    yield rf"\begin{{tabular}}{{l{'r' * (len(shown) - 1)}}}"
+    title = LATEX.text(f"{block.name} [{block.profile}]")
+    yield rf"\multicolumn{{{len(shown)}}}{{l}}{{\emph{{{title}}}}} \\"
+    yield r"\hline"
+    yield _latex_row([heads[i] for i in shown])
+    yield r"\hline"
+    for row in rows:
+        yield _latex_row([row[i] for i in shown])
+    yield r"\hline"
+    yield r"\end{tabular}"
+
+
+def _latex_row(cells: list[str]) -> str:
+    return " & ".join(cells) + r" \\"

@@ -1,0 +1,85 @@
+"""How the paper's methods stand in a column of its table, by every way of reading the runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from terrafl.reports.comparison import Method
+from terrafl.reports.paper import Block
+
+__all__ = ["EQUAL_UPDATES", "LAST_ROUND", "LAST_TEN", "READINGS", "Place", "Reading", "place"]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A number in percent that is read off a method's runs, mean over seeds.
+
+    Parameters
+    ----------
+    words
+        When it is read.
+    value
+        The number; ``None`` where there is none.
+    """
+
+    words: str
+    value: Callable[[Method], float | None]
+
+    def leaders(self, block: Block) -> tuple[list[str], float]:
+        """Return the best of the paper's methods, several if equal, and what they reach."""
+        reached = {
+            line.label: value
+            for line in block.contest
+            if line.method and (value := self.value(line.method)) is not None
+        }
+        top = max(reached.values())
+        return [label for label, value in reached.items() if value == top], top
+
+
+def _last_round(method: Method) -> float | None:
+    return method.last_round.estimate.mean if method.last_round.estimate else None
+
+
+def _last_ten(method: Method) -> float | None:
+    return method.costs.mean_last_ten_percent
+
+
+def _equal_updates(method: Method) -> float | None:
+    return method.equal_updates.estimate.mean if method.equal_updates.estimate else None
+
+
+LAST_ROUND = Reading("after the last round", _last_round)
+LAST_TEN = Reading("over the last ten evaluations", _last_ten)
+EQUAL_UPDATES = Reading("at equal client updates", _equal_updates)
+READINGS = (LAST_ROUND, LAST_TEN, EQUAL_UPDATES)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a method stands among the paper's methods; equal ones share the better place."""
+
+    rank: int
+    of: int
+    shared: bool
+
+    def __str__(self) -> str:
+        """Say it.
+
+        Examples
+        --------
+        >>> str(Place(2, of=6, shared=True))
+        'place 2 of 6 (shared)'
+        """
+        return f"place {self.rank} of {self.of}{' (shared)' if self.shared else ''}"
+
+
+def place(block: Block, label: str, reading: Reading) -> Place:
+    """Return where one of the paper's methods stands, in a column where all of them were run."""
+    values = {line.label: reading.value(line.method) for line in block.contest if line.method}
+    own = values[label]
+    known = [value for value in values.values() if value is not None]
+    if own is None:  # not evaluated by then: behind all that were
+        return Place(len(known) + 1, of=len(values), shared=len(values) - len(known) > 1)
+    better = sum(value > own for value in known)
+    return Place(better + 1, of=len(values), shared=known.count(own) > 1)
