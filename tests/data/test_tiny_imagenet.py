@@ -59,7 +59,12 @@ def written(files, tmp_path):
             (root / name).write_bytes(content)
         digest = hashlib.sha256(b"".join(changed.values())).hexdigest()
         tree = ImageTree(
-            name="tiny-imagenet-200", num_classes=3, num_per_class=2, num_val=4, sha256=digest
+            name="tiny-imagenet-200",
+            num_classes=3,
+            num_per_class=2,
+            num_val=4,
+            size=sum(map(len, changed.values())),
+            sha256=digest,
         )
         return replace(TINY_IMAGENET, files=(tree,))
 
