@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from terrafl.data.archive import Archive
 from terrafl.data.cache import ArrayWriter, cache_place, cached_arrays
 from terrafl.data.dataset import Dataset, Examples, Normalisation
 from terrafl.data.entry import Entry
@@ -196,11 +197,15 @@ TINY_IMAGENET = Entry(
     num_classes=200,
     files=(_TREE,),
     folders=_folders,
-    remedy=(
-        "Its publisher offers it over http only, which terrafl does not fetch from: download "
-        "http://cs231n.stanford.edu/tiny-imagenet-200.zip (md5 90528d7ca1a48142e341f4ef8d21d0de) "
-        "and unpack it in the folder that $TERRAFL_DATA names."
-    ),
+    remedy="Run `terrafl data fetch tiny-imagenet`.",
     decode=_dataset,
+    base_url="https://cs231n.stanford.edu/",
+    folder="tiny-imagenet",
+    archive=Archive(
+        name="tiny-imagenet-200.zip",
+        limit=300_000_000,
+        checksum="90528d7ca1a48142e341f4ef8d21d0de",
+        algorithm="md5",
+    ),
     slow=True,
 )
