@@ -150,7 +150,12 @@ def published(name, contents):
     if name == "tiny-imagenet":
         digest = hashlib.sha256(b"".join(contents.values())).hexdigest()
         tree = ImageTree(
-            name=FOLDERS[name], num_classes=2, num_per_class=1, num_val=1, sha256=digest
+            name=FOLDERS[name],
+            num_classes=2,
+            num_per_class=1,
+            num_val=1,
+            size=sum(map(len, contents.values())),
+            sha256=digest,
         )
         return replace(TINY_IMAGENET, files=(tree,))
     return FEMNIST

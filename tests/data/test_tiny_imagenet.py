@@ -59,7 +59,12 @@ def written(files, tmp_path):
             (root / name).write_bytes(content)
         digest = hashlib.sha256(b"".join(changed.values())).hexdigest()
         tree = ImageTree(
-            name="tiny-imagenet-200", num_classes=3, num_per_class=2, num_val=4, sha256=digest
+            name="tiny-imagenet-200",
+            num_classes=3,
+            num_per_class=2,
+            num_val=4,
+            size=sum(map(len, changed.values())),
+            sha256=digest,
         )
         return replace(TINY_IMAGENET, files=(tree,))
 
@@ -172,11 +177,11 @@ def test_progress_is_told_every_five_hundred_images(tmp_path, files, written):
     assert heard == [("tiny-imagenet-200", 500, 1106), ("tiny-imagenet-200", 1000, 1106)]
 
 
-def test_a_missing_tree_is_named_with_where_it_is_published(tmp_path):
+def test_a_missing_tree_is_named_with_the_command_that_fetches_it(tmp_path):
     with pytest.raises(DataError, match=r"tiny-imagenet needs tiny-imagenet-200") as raised:
         _load(TINY_IMAGENET, tmp_path)
 
-    assert "http://cs231n.stanford.edu/tiny-imagenet-200.zip" in str(raised.value)
+    assert str(raised.value).endswith("Run `terrafl data fetch tiny-imagenet`.")
 
 
 def test_another_format_is_not_tried():

@@ -15,6 +15,8 @@ from terrafl import data
 from terrafl.cli import options as o
 from terrafl.cli.progress import item_progress
 from terrafl.errors import DataError
+from terrafl.experiments import fetching
+from terrafl.models import BACKBONES
 
 __all__ = ["app"]
 
@@ -24,6 +26,9 @@ Root = Annotated[
     Path | None, typer.Option(help="A folder instead of $TERRAFL_DATA and the usual places.")
 ]
 Name = Annotated[str, typer.Argument(help="A data set: see terrafl data list.")]
+Fetched = Annotated[
+    str, typer.Argument(help=f"A data set, or the weights of a backbone: {', '.join(BACKBONES)}.")
+]
 
 
 @app.command(name="list")
@@ -43,10 +48,10 @@ def list_(root: Root = None, json: o.Json = False) -> None:
 
 
 @app.command()
-def fetch(name: Name, root: Root = None, quiet: o.Quiet = False) -> None:
-    """Download a data set from its official source, checked and resumable."""
+def fetch(name: Fetched, root: Root = None, quiet: o.Quiet = False) -> None:
+    """Download a data set or weights from the official source, checked and resumable."""
     with item_progress("byte", quiet=quiet) as show:
-        paths = data.fetch(name, root, show)
+        paths = fetching.fetch(name, root, show)
     for path in paths:
         typer.echo(str(path))
 

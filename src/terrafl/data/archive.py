@@ -1,4 +1,4 @@
-"""Published tar archives: take out the files that are wanted, and nothing else.
+"""Published archives, and tar archives: take out the files that are wanted, and nothing else.
 
 No member decides where anything is written: a file is wanted by its name in the archive, and
 goes where the caller says, once its content has proved right.
@@ -13,12 +13,14 @@ import tarfile
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path, PurePosixPath
+from typing import Literal
 
 from terrafl.data.files import DataFile, Progress
 from terrafl.errors import DataError
 
-__all__ = ["Archive", "extract"]
+__all__ = ["Archive", "extract", "require_tame"]
 
 _CHUNK = 1 << 20
 _OVERHEAD = 1 << 22  # member headers, padding, and the small files that nobody wants
@@ -26,44 +28,44 @@ _OVERHEAD = 1 << 22  # member headers, padding, and the small files that nobody 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Archive:
-    """A gzip-compressed tar archive, known by the file itself.
+    """An archive, known by the file itself.
 
     Parameters
     ----------
     name
         The archive's official name.
-    size
-        Its length in bytes.
-    sha256
-        SHA-256 of the archive as it is published, in hexadecimal.
+    limit
+        Most bytes that it may take.
+    checksum
+        Of the archive as it is published, in hexadecimal.
+    algorithm
+        What the checksum is computed with. The older one tells accidents, not forgeries: what
+        comes out of such an archive must have a SHA-256 of its own.
     """
 
     name: str
-    size: int
-    sha256: str
-
-    @property
-    def limit(self) -> int:
-        """Most bytes that it may take."""
-        return self.size
+    limit: int
+    checksum: str
+    algorithm: Literal["sha256", "md5"] = "sha256"
 
     @property
     def proof(self) -> str:
         """How to recognise the right file."""
-        return f"its sha256 must be {self.sha256}"
+        return f"its {self.algorithm} must be {self.checksum}"
 
     def verify(self, path: Path) -> None:
         """Raise unless the file at this path is the archive."""
         try:
             with path.open("rb") as stream:
-                size = os.fstat(stream.fileno()).st_size
-                if size != self.size:
-                    raise DataError(f"{path} must hold {self.size} bytes; got {size}.")
-                digest = hashlib.file_digest(stream, "sha256").hexdigest()
+                # A system may forbid md5 for safety's sake; there is none at stake.
+                new = partial(hashlib.new, self.algorithm, usedforsecurity=self.algorithm != "md5")
+                digest = hashlib.file_digest(stream, new).hexdigest()
         except OSError as error:
             raise DataError(f"{path} must be readable; got: {error}.") from error
-        if digest != self.sha256:
-            raise DataError(f"the sha256 of {path} must be {self.sha256}; got {digest}.")
+        if digest != self.checksum:
+            raise DataError(
+                f"the {self.algorithm} of {path} must be {self.checksum}; got {digest}."
+            )
 
 
 class _Bounded:
@@ -109,7 +111,7 @@ def extract(
             bounded = _Bounded(packed, limit + _OVERHEAD, path)
             with tarfile.open(fileobj=bounded, mode="r|") as archive:  # type: ignore[call-overload]  # reads only
                 for member in archive:
-                    _require_tame(member, path)
+                    require_tame(member.name, member.isreg() or member.isdir(), path)
                     name = str(PurePosixPath(member.name))
                     if name in missing:
                         _take(archive, member, *missing.pop(name), path)
@@ -122,13 +124,11 @@ def extract(
         raise DataError(f"{path} must hold {', '.join(missing)}; it does not.")
 
 
-def _require_tame(member: tarfile.TarInfo, path: Path) -> None:
-    place = PurePosixPath(member.name)
-    inside = not place.is_absolute() and ".." not in place.parts
-    if not inside or not (member.isreg() or member.isdir()):
-        raise DataError(
-            f"{path} must hold plain files and folders inside it only; got {member.name!r}."
-        )
+def require_tame(name: str, plain: bool, path: Path) -> None:
+    """Raise where a member of an archive lies outside it, or is no plain file or folder."""
+    place = PurePosixPath(name)
+    if place.is_absolute() or ".." in place.parts or not plain:
+        raise DataError(f"{path} must hold plain files and folders inside it only; got {name!r}.")
 
 
 def _take(

@@ -146,9 +146,9 @@ def fetch(
         One of :func:`available`.
     root
         The folder to fetch into; ``None`` for ``$TERRAFL_DATA`` or the user's cache. A damaged
-        file in it is replaced where it lies.
+        file in it is replaced where it lies; a damaged tree has to be deleted first.
     progress
-        Told about every piece that arrives.
+        Told about every piece that arrives or is unpacked.
     source
         Another place than the official one.
     """

@@ -45,7 +45,8 @@ class Entry(Generic[Content]):
     folder
         The subfolder that fetched files go into.
     archive
-        What the files are published in, under ``folder``; ``None`` where each is by itself.
+        What the files are published in, under ``folder``, or a tree under its own name; ``None``
+        where each is by itself.
     slow
         Whether reading takes long the first time, after which arrays are kept beside the files.
     """

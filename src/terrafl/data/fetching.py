@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,8 @@ from typing import Any
 from terrafl.data.archive import Archive, extract
 from terrafl.data.download import Source, download
 from terrafl.data.entry import Entry
-from terrafl.data.files import DataFile, FileStatus, Progress, home
+from terrafl.data.files import DataFile, FileStatus, Progress, Published, home
+from terrafl.data.zipped import Tree, unpack
 from terrafl.errors import DataError
 
 __all__ = ["fetch_entry"]
@@ -28,22 +29,38 @@ def fetch_entry(
     if lacking and not entry.base_url:
         raise DataError(lacking[0].problem)
     paths = {s.name: s.path if s.ok and s.path else _place(entry, s, root) for s in statuses}
-    if lacking:
-        # What has an address is a file; folders and arrays have none.
-        files = [file for file in entry.files if isinstance(file, DataFile)]
-        names = {status.name for status in lacking}
-        wanted = [(file, paths[file.name]) for file in files if file.name in names]
-        place = source or Source(base_url=entry.base_url)
-        if entry.archive is None:
-            for file, path in wanted:
-                download(file, path, place, progress)
-        else:
-            members = {f"{entry.folder}/{file.name}": (file, path) for file, path in wanted}
-            whole = sum(file.size for file in files)
-            stored = home(root) / entry.archive.name
-            with _archive(entry.archive, stored, place, progress):
-                extract(stored, members, whole, progress)
+    names = {status.name for status in lacking}
+    wanted = [(file, paths[file.name]) for file in entry.files if file.name in names]
+    if wanted:
+        _fetch(entry, wanted, home(root), source or Source(base_url=entry.base_url), progress)
     return [paths[status.name] for status in statuses]
+
+
+def _fetch(
+    entry: Entry[Any],  # Any: as above
+    wanted: Sequence[tuple[Published[Any], Path]],  # Any: as above
+    folder: Path,
+    source: Source,
+    progress: Progress | None,
+) -> None:
+    # What has an address is a file or a tree; arrays have none.
+    files = [(file, path) for file, path in wanted if isinstance(file, DataFile)]
+    trees = [(tree, path) for tree, path in wanted if isinstance(tree, Tree)]
+    for tree, path in trees:
+        if path.exists():  # and may hold more than ours: not to be deleted by us
+            raise DataError(f"{path} is not the published {tree.name}. Delete it and fetch again.")
+    if entry.archive is None:
+        for file, path in files:
+            download(file, path, source, progress)
+        return
+    stored = folder / entry.archive.name
+    with _archive(entry.archive, stored, source, progress):
+        for tree, path in trees:
+            unpack(stored, tree, path, progress)
+        if files:
+            members = {f"{entry.folder}/{file.name}": (file, path) for file, path in files}
+            whole = sum(file.size for file in entry.files if isinstance(file, DataFile))
+            extract(stored, members, whole, progress)
 
 
 @contextmanager

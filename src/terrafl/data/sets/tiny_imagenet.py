@@ -15,12 +15,12 @@ import hashlib
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from terrafl.data.archive import Archive
 from terrafl.data.cache import ArrayWriter, cache_place, cached_arrays
 from terrafl.data.dataset import Dataset, Examples, Normalisation
 from terrafl.data.entry import Entry
@@ -32,7 +32,7 @@ from terrafl.errors import DataError
 __all__ = ["TINY_IMAGENET", "ImageTree"]
 
 _SIDE = 64
-_MAX_TEXT, _MAX_IMAGE = 1 << 23, 1 << 16  # bytes; the largest are 2.7 MB and 22 kB
+_MAX_TEXT, _MAX_IMAGE = 1 << 23, 1 << 16  # bytes; the largest are 2.7 MB and 3 kB
 _WNID = re.compile(r"n\d{8}")
 
 
@@ -46,6 +46,8 @@ class ImageTree:
         The folder's name.
     num_classes, num_per_class, num_val
         Its classes, the training images of each, and the validation images.
+    size
+        Bytes that all its files take.
     sha256
         SHA-256 over wnids.txt, words.txt, val/val_annotations.txt, the classes' box files and
         the images, classes in the order of their names, images in the order of their numbers.
@@ -55,6 +57,7 @@ class ImageTree:
     num_classes: int
     num_per_class: int
     num_val: int
+    size: int
     sha256: str
 
     def find(self, folder: Path) -> Path | None:
@@ -65,9 +68,27 @@ class ImageTree:
     def verify(self, path: Path) -> None:
         """Raise unless every file has the right content."""
         digest = hashlib.sha256()
-        for piece in chain(self._texts(path), self._images(path)):
-            digest.update(piece)
+        for name, limit in self.files(path):
+            digest.update(_read(path / name, limit))
         self._require(digest.hexdigest(), path)
+
+    def files(self, path: Path) -> Iterator[tuple[str, int]]:
+        """Yield the name of each file and the most bytes it may take, in the checksum's order.
+
+        The first is wnids.txt, which names the others: it must stand at the path by the time
+        that the second is asked for.
+        """
+        yield "wnids.txt", _MAX_TEXT
+        wnids = self._wnids(path)
+        yield "words.txt", _MAX_TEXT
+        yield "val/val_annotations.txt", _MAX_TEXT
+        for wnid in wnids:
+            yield f"train/{wnid}/{wnid}_boxes.txt", _MAX_TEXT
+        for wnid in wnids:
+            for i in range(self.num_per_class):
+                yield f"train/{wnid}/images/{wnid}_{i}.JPEG", _MAX_IMAGE
+        for i in range(self.num_val):
+            yield f"val/images/val_{i}.JPEG", _MAX_IMAGE
 
     def read(self, path: Path, progress: Progress | None = None) -> Arrays:
         """Return images and labels, decoded the first time and mapped ever after."""
@@ -76,20 +97,21 @@ class ImageTree:
 
     def _decode(self, path: Path, folder: Path, progress: Progress | None) -> None:
         """Write arrays of what the tree holds; checked in passing, since reading it is slow."""
-        digest = hashlib.sha256()
-        for text in self._texts(path):
-            digest.update(text)
-        images, done = self._images(path), 0
-        for part, count in (("train", self._num_train), ("test", self.num_val)):
-            with ArrayWriter(folder / f"{part}_x.npy", "|u1", (count, 3, _SIDE, _SIDE)) as out:
-                for _ in range(count):
-                    content, done = next(images), done + 1
-                    digest.update(content)
-                    name = f"image {done} of {path}"
-                    image = decode_image(content, name, kind="JPEG", side=_SIDE, mode="RGB")
-                    out.append(image[np.newaxis])
-                    if progress is not None and done % 500 == 0:
-                        progress(self.name, done, self._num_train + self.num_val)
+        digest, done, image_shape = hashlib.sha256(), 0, (3, _SIDE, _SIDE)
+        with (
+            ArrayWriter(folder / "train_x.npy", "|u1", (self._num_train, *image_shape)) as train,
+            ArrayWriter(folder / "test_x.npy", "|u1", (self.num_val, *image_shape)) as test,
+        ):
+            for name, limit in self.files(path):
+                content = _read(path / name, limit)
+                digest.update(content)
+                if not name.endswith(".JPEG"):
+                    continue
+                image = decode_image(content, str(path / name), kind="JPEG", side=_SIDE, mode="RGB")
+                (train if name.startswith("train/") else test).append(image[np.newaxis])
+                done += 1
+                if progress is not None and done % 500 == 0:
+                    progress(self.name, done, self._num_train + self.num_val)
         self._require(digest.hexdigest(), path)
         train_y = np.repeat(np.arange(self.num_classes), self.num_per_class)
         np.save(folder / "train_y.npy", train_y, allow_pickle=False)
@@ -121,20 +143,6 @@ class ImageTree:
             raise DataError(f"{annotations} must give the class of {error}.") from error
         return np.array(labels, dtype=np.int64)
 
-    def _texts(self, path: Path) -> Iterator[bytes]:
-        names = ["wnids.txt", "words.txt", "val/val_annotations.txt"]
-        names += [f"train/{wnid}/{wnid}_boxes.txt" for wnid in self._wnids(path)]
-        return (_read(path / name, _MAX_TEXT) for name in names)
-
-    def _images(self, path: Path) -> Iterator[bytes]:
-        """Yield the files of the training and then of the validation images."""
-        for wnid in self._wnids(path):
-            folder = path / "train" / wnid / "images"
-            for i in range(self.num_per_class):
-                yield _read(folder / f"{wnid}_{i}.JPEG", _MAX_IMAGE)
-        for i in range(self.num_val):
-            yield _read(path / "val" / "images" / f"val_{i}.JPEG", _MAX_IMAGE)
-
 
 def _read(path: Path, limit: int) -> bytes:
     try:
@@ -152,6 +160,7 @@ _TREE = ImageTree(
     num_classes=200,
     num_per_class=500,
     num_val=10000,
+    size=219831796,
     sha256="0ee0419fd1116e3446b0fb22a22efa1134ef9b82b3f050d155db0b565c87e7a7",
 )
 
@@ -188,11 +197,15 @@ TINY_IMAGENET = Entry(
     num_classes=200,
     files=(_TREE,),
     folders=_folders,
-    remedy=(
-        "Its publisher offers it over http only, which terrafl does not fetch from: download "
-        "http://cs231n.stanford.edu/tiny-imagenet-200.zip (md5 90528d7ca1a48142e341f4ef8d21d0de) "
-        "and unpack it in the folder that $TERRAFL_DATA names."
-    ),
+    remedy="Run `terrafl data fetch tiny-imagenet`.",
     decode=_dataset,
+    base_url="https://cs231n.stanford.edu/",
+    folder="tiny-imagenet",
+    archive=Archive(
+        name="tiny-imagenet-200.zip",
+        limit=300_000_000,
+        checksum="90528d7ca1a48142e341f4ef8d21d0de",
+        algorithm="md5",
+    ),
     slow=True,
 )

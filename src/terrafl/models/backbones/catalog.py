@@ -40,10 +40,8 @@ class ResNet18Backbone:
         name="resnet18-f37072fd.pth",
         size=46830571,
         sha256="f37072fd47e89c5e827621c5baffa7500819f7896bbacec160b1a16c560e07ec",
-        remedy=(
-            "Download https://download.pytorch.org/models/resnet18-f37072fd.pth and put it in "
-            "weights/ in the folder that $TERRAFL_DATA names, or use backbone efficientnet-lite0."
-        ),
+        remedy="Run `terrafl data fetch resnet18`, or use backbone efficientnet-lite0.",
+        base_url="https://download.pytorch.org/models/",
     )
 
     input_size: int = 128

@@ -32,7 +32,9 @@ class WeightsFile:
     sha256
         Its SHA-256, in hexadecimal.
     remedy
-        How to get it, in one sentence that ends with where to put it.
+        How to get it, in one sentence.
+    base_url
+        Where it is published, over https; empty where it is not.
     package
         A Python package that carries it in ``models``, if one does; it is not imported.
     """
@@ -41,10 +43,24 @@ class WeightsFile:
     size: int
     sha256: str
     remedy: str
+    base_url: str = ""
     package: str = ""
 
+    @property
+    def limit(self) -> int:
+        """Most bytes that it may take."""
+        return self.size
+
+    @property
+    def proof(self) -> str:
+        """How to recognise the right file."""
+        return f"its sha256 must be {self.sha256}"
+
     def folders(self, root: Path | None) -> tuple[Path, ...]:
-        """Return where it is looked for: ``weights`` in the user's folders, then the package."""
+        """Return where it is looked for: ``weights`` in the user's folders, then the package.
+
+        The first is where it is fetched to.
+        """
         given = chosen(root)
         folders = [given / "weights", given] if given else []
         if root is None:
@@ -65,25 +81,30 @@ class WeightsFile:
         """
         import torch
 
-        path = self._find(root)
-        self._require_right(path)
+        path = self.locate(root)
         try:
             # A pickle, as torch writes them; weights_only unpickles tensors and nothing else.
             return dict(torch.load(path, map_location="cpu", weights_only=True))
         except (UnpicklingError, RuntimeError, TypeError, ValueError) as error:
             raise DataError(f"{path} must hold tensors only; got: {error}.") from error
 
-    def _find(self, root: Path | None) -> Path:
-        candidates = [folder / self.name for folder in self.folders(root)]
-        for path in candidates:
-            if path.is_file():
-                return path
-        places = ", ".join(str(path.parent) for path in candidates)
-        raise DataError(
-            f"the weights {self.name} are missing; looked for in {places}. {self.remedy}"
-        )
+    def locate(self, root: Path | None = None) -> Path:
+        """Return where the file is, once it has proved to be the right one."""
+        folders = self.folders(root)
+        path = next((f / self.name for f in folders if (f / self.name).is_file()), None)
+        if path is None:
+            places = ", ".join(map(str, folders))
+            raise DataError(
+                f"the weights {self.name} are missing; looked for in {places}. {self.remedy}"
+            )
+        try:
+            self.verify(path)
+        except DataError as error:
+            raise DataError(f"{error} Delete it. {self.remedy}") from error
+        return path
 
-    def _require_right(self, path: Path) -> None:
+    def verify(self, path: Path) -> None:
+        """Raise unless the file at this path is the right one."""
         try:
             with path.open("rb") as stream:
                 size = os.fstat(stream.fileno()).st_size
@@ -94,5 +115,5 @@ class WeightsFile:
         if digest != self.sha256:
             raise DataError(
                 f"{path} must have {self.size} bytes and the sha256 {self.sha256}; "
-                f"got {size} bytes and {digest or 'another'}. Delete it. {self.remedy}"
+                f"got {size} bytes and {digest or 'another'}."
             )
