@@ -47,7 +47,7 @@ dist: $(READY)
 
 # The site in site/, and the tutorial run anew: what it shows must be what comes out.
 docs: $(DOCS_READY) notebook
-	$(BIN)/mkdocs build --strict --quiet
+	$(BIN)/mkdocs build --strict
 
 notebook: $(DOCS_READY)
 	$(BIN)/python docs/_site/notebook.py docs/tutorial.ipynb
