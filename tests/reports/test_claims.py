@@ -49,7 +49,7 @@ def test_the_papers_cells_are_counted_apart_from_ours(judged, a_block):
     assert claim.holds == "in 1 of the 2 cells that were run"
     assert claim.found.startswith("2 of its 3 cells were run; best in 1 after the last round")
     assert "A, FedAvg (one seed): place 1 of 2 after the last round" in claim.found
-    assert "not the paper's, D, FedAvg (one seed): place 1 of 2 (shared)" in claim.found
+    assert "or another backbone, D, FedAvg (one seed): place 1 of 2 (shared)" in claim.found
 
 
 @pytest.mark.parametrize(("own", "holds"), [(70.0, "yes"), (70.01, "not exactly")])

@@ -53,7 +53,7 @@ def _best_everywhere(table: PaperTable) -> Claim:
     counts = ", ".join(f"{n} {r.words}" for n, r in zip(led, READINGS, strict=True))
     found = [f"{len(own)} of its {len(cells)} cells were run; best in {counts}", *map(_places, own)]
     if others:
-        found.append("beside them, on data that is not the paper's, " + _places(others[0]))
+        found.append("beside them, on other data or another backbone, " + _places(others[0]))
         found += map(_places, others[1:])
     return Claim(words, f"in {led[0]} of the {len(own)} cells that were run", "; ".join(found))
 

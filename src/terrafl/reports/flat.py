@@ -7,7 +7,7 @@ from dataclasses import asdict
 from terrafl.reports.comparison import Comparison, Group, Method
 from terrafl.reports.estimates import Score
 
-__all__ = ["Row", "rows"]
+__all__ = ["Row", "rows", "score_columns"]
 
 Row = dict[str, str | int | float | None]
 
@@ -29,14 +29,15 @@ def _row(group: Group, method: Method) -> Row:
         "variant": method.variant,
         "num_seeds": len(method.seeds),
         "seeds": " ".join(map(str, method.seeds)),
-        **_score_columns("accuracy", method.last_round),
+        **score_columns("accuracy", method.last_round),
         "equal_updates_budget": group.budget,
-        **_score_columns("equal_updates_accuracy", method.equal_updates),
+        **score_columns("equal_updates_accuracy", method.equal_updates),
         **asdict(method.costs),
     }
 
 
-def _score_columns(name: str, score: Score) -> Row:
+def score_columns(name: str, score: Score) -> Row:
+    """Return what is known of one score, every column's name led by the given one."""
     own, to_best = score.estimate, score.to_best
     percent, sd = (own.mean, own.sd) if own else (None, None)
     gap, low, high = (to_best.mean, to_best.low, to_best.high) if to_best else (None, None, None)

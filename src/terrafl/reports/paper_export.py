@@ -7,6 +7,7 @@ import io
 from collections.abc import Iterator
 from dataclasses import asdict
 
+from terrafl.reports.flat import score_columns
 from terrafl.reports.names import algorithm_name
 from terrafl.reports.paper import Block, Line, PaperTable, relative_gain
 from terrafl.reports.paper_cells import GAINS, LATEX, details, gains, overview
@@ -46,18 +47,8 @@ def _csv_row(block: Block, line: Line) -> dict[str, object]:
     row["difference_to_paper"] = None if line.printed is None else line.ours - line.printed
     ours = relative_gain(block.contest, lambda one: one.ours) if block.is_decided else None
     row["gain_over_second_percent"] = _gain(line, ours)
-    for name, score in (
-        ("accuracy", line.method.last_round),
-        ("equal_updates_accuracy", line.method.equal_updates),
-    ):
-        own, gap = score.estimate, score.to_best
-        row |= {
-            f"{name}_percent": own.mean if own else None,
-            f"{name}_sd": own.sd if own else None,
-            f"{name}_gap": gap.mean if gap else None,
-            f"{name}_gap_low": gap.low if gap else None,
-            f"{name}_gap_high": gap.high if gap else None,
-        }
+    row |= score_columns("accuracy", line.method.last_round)
+    row |= score_columns("equal_updates_accuracy", line.method.equal_updates)
     row |= {"seeds": " ".join(map(str, line.method.seeds)), "model": block.group.problem.model}
     row |= {"equal_updates_budget": block.group.budget, **asdict(line.method.costs)}
     return row | {"train_s": line.train_s}

@@ -63,7 +63,7 @@ def _leaders(blocks: Sequence[Block]) -> list[str]:
         seeds = max(len(method.seeds) for method in block.group.contenders)
         cells = [_leader(block, reading) for reading in READINGS]
         cells += [_beside(block, label) for label in beyond]
-        lines.append(_row([block.name, str(seeds), *cells]))
+        lines.append(_row([MARKDOWN.text(block.name), str(seeds), *cells]))
     return [*lines, ""]
 
 
