@@ -13,9 +13,7 @@ import tarfile
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import Literal
 
 from terrafl.data.files import DataFile, Progress
 from terrafl.errors import DataError
@@ -34,38 +32,38 @@ class Archive:
     ----------
     name
         The archive's official name.
-    limit
-        Most bytes that it may take.
-    checksum
-        Of the archive as it is published, in hexadecimal.
-    algorithm
-        What the checksum is computed with. The older one tells accidents, not forgeries: what
-        comes out of such an archive must have a SHA-256 of its own.
+    size
+        Its length in bytes.
+    sha256
+        SHA-256 of the archive as it is published, in hexadecimal.
     """
 
     name: str
-    limit: int
-    checksum: str
-    algorithm: Literal["sha256", "md5"] = "sha256"
+    size: int
+    sha256: str
+
+    @property
+    def limit(self) -> int:
+        """Most bytes that it may take."""
+        return self.size
 
     @property
     def proof(self) -> str:
         """How to recognise the right file."""
-        return f"its {self.algorithm} must be {self.checksum}"
+        return f"its sha256 must be {self.sha256}"
 
     def verify(self, path: Path) -> None:
         """Raise unless the file at this path is the archive."""
         try:
             with path.open("rb") as stream:
-                # A system may forbid md5 for safety's sake; there is none at stake.
-                new = partial(hashlib.new, self.algorithm, usedforsecurity=self.algorithm != "md5")
-                digest = hashlib.file_digest(stream, new).hexdigest()
+                size = os.fstat(stream.fileno()).st_size
+                if size != self.size:
+                    raise DataError(f"{path} must hold {self.size} bytes; got {size}.")
+                digest = hashlib.file_digest(stream, "sha256").hexdigest()
         except OSError as error:
             raise DataError(f"{path} must be readable; got: {error}.") from error
-        if digest != self.checksum:
-            raise DataError(
-                f"the {self.algorithm} of {path} must be {self.checksum}; got {digest}."
-            )
+        if digest != self.sha256:
+            raise DataError(f"the sha256 of {path} must be {self.sha256}; got {digest}.")
 
 
 class _Bounded:

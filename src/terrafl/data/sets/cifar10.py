@@ -67,7 +67,7 @@ CIFAR10 = Entry(
     folder=_FOLDER,
     archive=Archive(
         name="cifar-10-binary.tar.gz",
-        limit=170052171,
-        checksum="c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd",
+        size=170052171,
+        sha256="c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd",
     ),
 )
