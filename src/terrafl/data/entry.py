@@ -47,6 +47,9 @@ class Entry(Generic[Content]):
     archive
         What the files are published in, under ``folder``, or a tree under its own name; ``None``
         where each is by itself.
+    original
+        The one file that is fetched into ``folder`` and read as it is, where what is read may
+        lie there in other forms too; ``None`` where it may not.
     slow
         Whether reading takes long the first time, after which arrays are kept beside the files.
     """
@@ -63,6 +66,7 @@ class Entry(Generic[Content]):
     base_url: str = ""
     folder: str = ""
     archive: Archive | None = None
+    original: Archive | None = None
     slow: bool = False
 
     def locate(self, file: Published[Content], root: Path | None) -> Path | None:

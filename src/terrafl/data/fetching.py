@@ -1,4 +1,4 @@
-"""Fetch what a data set lacks: file by file, or out of the archive they are published in."""
+"""Fetch what a data set lacks: file by file, out of an archive, or the one file that it is."""
 
 from __future__ import annotations
 
@@ -28,12 +28,21 @@ def fetch_entry(
     lacking = [status for status in statuses if not status.ok]
     if lacking and not entry.base_url:
         raise DataError(lacking[0].problem)
+    if lacking and entry.original is not None:
+        place = home(root) / entry.folder / entry.original.name
+        if lacking[0].path not in (None, place):  # another form, or the user's: not ours to replace
+            raise DataError(lacking[0].problem)
+        return [download(entry.original, place, source or _official(entry), progress)]
     paths = {s.name: s.path if s.ok and s.path else _place(entry, s, root) for s in statuses}
     names = {status.name for status in lacking}
     wanted = [(file, paths[file.name]) for file in entry.files if file.name in names]
     if wanted:
-        _fetch(entry, wanted, home(root), source or Source(base_url=entry.base_url), progress)
+        _fetch(entry, wanted, home(root), source or _official(entry), progress)
     return [paths[status.name] for status in statuses]
+
+
+def _official(entry: Entry[Any]) -> Source:  # Any: as above
+    return Source(base_url=entry.base_url)
 
 
 def _fetch(
