@@ -181,6 +181,16 @@ def test_an_archive_is_known_by_its_own_bytes(archive):
         _published(GOOD).verify(archive.parent)
 
 
+def test_an_archive_of_unknown_length_is_known_by_its_checksum_and_bounded(archive):
+    published = replace(_published(GOOD), size=None)
+    published.verify(archive)
+    archive.write_bytes(GOOD[:-1])
+
+    with pytest.raises(DataError, match=r"the sha256 of .* must be"):
+        published.verify(archive)
+    assert published.limit == 10**9
+
+
 @pytest.fixture
 def entry() -> Entry[bytes]:
     def decode(contents, generator):

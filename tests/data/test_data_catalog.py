@@ -100,7 +100,6 @@ def test_fetching_what_comes_with_a_package_is_finding_it():
 @pytest.mark.parametrize(
     ("name", "parts"),
     [
-        ("femnist", ["huggingface.co/datasets/flwrlabs/femnist", "LEAF"]),
         ("unipen62", ["put the file unipen62/unipen62.npz"]),
     ],
 )

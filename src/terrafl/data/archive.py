@@ -21,31 +21,32 @@ from terrafl.errors import DataError
 __all__ = ["Archive", "extract", "require_tame"]
 
 _CHUNK = 1 << 20
+_MOST = 10**9  # bytes of a file whose length is not known
 _OVERHEAD = 1 << 22  # member headers, padding, and the small files that nobody wants
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Archive:
-    """An archive, known by the file itself.
+    """A file that a data set is published in, packed or as it is read, known by itself.
 
     Parameters
     ----------
     name
-        The archive's official name.
+        The file's official name.
     size
-        Its length in bytes.
+        Its length in bytes; ``None`` where it is not known.
     sha256
-        SHA-256 of the archive as it is published, in hexadecimal.
+        SHA-256 of the file as it is published, in hexadecimal.
     """
 
     name: str
-    size: int
+    size: int | None
     sha256: str
 
     @property
     def limit(self) -> int:
         """Most bytes that it may take."""
-        return self.size
+        return _MOST if self.size is None else self.size
 
     @property
     def proof(self) -> str:
@@ -53,16 +54,16 @@ class Archive:
         return f"its sha256 must be {self.sha256}"
 
     def find(self, folder: Path) -> Path | None:
-        """Return where the archive lies in this folder, right or wrong."""
+        """Return where it lies in this folder, right or wrong."""
         path = folder / self.name
         return path if path.is_file() else None
 
     def verify(self, path: Path) -> None:
-        """Raise unless the file at this path is the archive."""
+        """Raise unless the file at this path is it."""
         try:
             with path.open("rb") as stream:
                 size = os.fstat(stream.fileno()).st_size
-                if size != self.size:
+                if self.size not in (None, size):
                     raise DataError(f"{path} must hold {self.size} bytes; got {size}.")
                 digest = hashlib.file_digest(stream, "sha256").hexdigest()
         except OSError as error:

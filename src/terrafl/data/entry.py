@@ -11,7 +11,7 @@ import numpy as np
 
 from terrafl.data.archive import Archive
 from terrafl.data.dataset import Dataset
-from terrafl.data.files import FileStatus, Progress, Published
+from terrafl.data.files import Described, FileStatus, Progress, Published
 from terrafl.errors import DataError
 
 __all__ = ["Entry"]
@@ -102,16 +102,24 @@ class Entry(Generic[Content]):
             raise DataError(self._damaged(error)) from error
 
     def _judge(self, file: Published[Content], root: Path | None) -> FileStatus:
-        path, problem = self.locate(file, root), ""
+        path, problem, note = self.locate(file, root), "", ""
         try:
             if path is None:
                 problem = self._missing(file, root)
+            elif isinstance(file, Described):
+                note = file.describe(path)
             else:
                 file.verify(path)
         except DataError as error:
             problem = self._damaged(error)
-        size = path.stat().st_size if path and path.is_file() else None
-        return FileStatus(name=file.name, path=path, size=size, ok=not problem, problem=problem)
+        return FileStatus(
+            name=file.name,
+            path=path,
+            size=path.stat().st_size if path and path.is_file() else None,
+            ok=not problem,
+            problem=problem,
+            note=note,
+        )
 
     def _damaged(self, error: DataError) -> str:
         return f"{self.name}: {error} Delete it. {self.remedy}"
