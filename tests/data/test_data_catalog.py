@@ -97,17 +97,15 @@ def test_fetching_what_comes_with_a_package_is_finding_it():
     assert path.is_file()
 
 
-@pytest.mark.parametrize(
-    ("name", "parts"),
-    [
-        ("unipen62", ["put the file unipen62/unipen62.npz"]),
-    ],
-)
-def test_what_cannot_be_fetched_is_named_with_where_to_put_it(tmp_path, name, parts):
+def test_what_cannot_be_fetched_is_named_with_its_origin_and_where_to_put_it(tmp_path):
     with pytest.raises(DataError) as raised:
-        fetch(name, tmp_path)
+        fetch("unipen62", tmp_path)
 
-    for part in (*parts, str(tmp_path), "$TERRAFL_DATA"):
+    for part in (
+        "Unipen Consortium, doi:10.5281/zenodo.1195803",
+        "put the file unipen62/unipen62.npz",
+        str(tmp_path),
+    ):
         assert part in str(raised.value)
     assert list(tmp_path.iterdir()) == []
 

@@ -68,8 +68,8 @@ UNIPEN62 = Entry(
     files=(_FILE,),
     folders=_folders,
     remedy=(
-        "No official source has this rendering of UNIPEN: put the file "
-        "unipen62/unipen62.npz in the folder that $TERRAFL_DATA names."
+        "Drawn from UNIPEN (Unipen Consortium, doi:10.5281/zenodo.1195803), it has no official "
+        "source: put the file unipen62/unipen62.npz in the folder that $TERRAFL_DATA names."
     ),
     decode=_decode,
     folder="unipen62",
