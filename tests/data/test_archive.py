@@ -204,7 +204,6 @@ def entry() -> Entry[bytes]:
         num_classes=1,
         files=(FILE,),
         folders=lambda root: search_folders(root, ("set",)),
-        remedy="Fetch it.",
         decode=decode,
         base_url="https://127.0.0.1:1/",
         folder="set",

@@ -130,6 +130,7 @@ def test_without_a_network_the_error_says_which_file_to_put_where(tmp_path):
 
     assert f"put the file at {tmp_path / 'femnist' / FILE} yourself" in str(raised.value)
     assert f"its sha256 must be {FEMNIST.original.sha256}" in str(raised.value)
+    assert str(raised.value).endswith(f"LEAF's script writes in {tmp_path / 'femnist'}.")
 
 
 def test_the_address_names_one_revision():

@@ -202,7 +202,7 @@ def test_of_another_archive_nothing_is_kept(server, tmp_path):
 def test_a_damaged_archive_is_refused_and_replaced(server, archive, tmp_path):
     server.body = PACKED
     archive.write_bytes(PACKED[:-1])
-    with pytest.raises(DataError, match=r"must hold .* bytes; .* Run `terrafl data fetch har`"):
+    with pytest.raises(DataError, match=r"must hold .* bytes; .* Run `terrafl data fetch har "):
         ENTRY.load(np.random.default_rng(0), tmp_path)
 
     fetch_entry(ENTRY, tmp_path, None, server.source)

@@ -61,7 +61,6 @@ CIFAR10 = Entry(
         DataFile(name=name, size=30730000, sha256=digest) for name, digest in _SHA256.items()
     ),
     folders=_folders,
-    remedy="Run `terrafl data fetch cifar10`.",
     decode=_decode,
     base_url="https://www.cs.toronto.edu/~kriz/",
     folder=_FOLDER,

@@ -61,7 +61,6 @@ CIFAR100 = Entry(
     num_classes=100,
     files=(_TRAIN, _TEST),
     folders=_folders,
-    remedy="Run `terrafl data fetch cifar100`.",
     decode=_decode,
     base_url="https://www.cs.toronto.edu/~kriz/",
     folder=_FOLDER,

@@ -178,10 +178,7 @@ FEMNIST = Entry(
     num_classes=62,
     files=(WriterFolder(name="the folder femnist"),),
     folders=_folders,
-    remedy=(
-        "Run `terrafl data fetch femnist`, or put the train and test folders that LEAF's femnist "
-        "script writes in femnist/ in the folder that $TERRAFL_DATA names."
-    ),
+    other_way="put the train and test folders that LEAF's script writes in {home}/femnist",
     decode=_decode,
     base_url=(
         "https://huggingface.co/datasets/flwrlabs/femnist/resolve/"

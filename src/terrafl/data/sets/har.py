@@ -130,7 +130,6 @@ HAR = Entry(
     num_classes=6,
     files=(WindowsFile(arrays=_ARRAYS, archive=_ARCHIVE),),
     folders=_folders,
-    remedy="Run `terrafl data fetch har`.",
     decode=_decode,
     base_url="https://archive.ics.uci.edu/static/public/240/",
     folder="uci-har",

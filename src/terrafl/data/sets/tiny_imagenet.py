@@ -197,7 +197,6 @@ TINY_IMAGENET = Entry(
     num_classes=200,
     files=(_TREE,),
     folders=_folders,
-    remedy="Run `terrafl data fetch tiny-imagenet`.",
     decode=_dataset,
     base_url="https://cs231n.stanford.edu/",
     folder="tiny-imagenet",
