@@ -166,18 +166,29 @@ def test_any_archive_gives_the_file_or_a_data_error(take, tmp_path, position, no
 
 def _published(content: bytes) -> Archive:
     digest = hashlib.sha256(content).hexdigest()
-    return Archive(name="set.tar.gz", limit=len(content), checksum=digest)
+    return Archive(name="set.tar.gz", size=len(content), sha256=digest)
 
 
 def test_an_archive_is_known_by_its_own_bytes(archive):
     _published(GOOD).verify(archive)
 
-    for wrong in (GOOD[:-1] + b"!", GOOD[:-1]):
-        archive.write_bytes(wrong)
-        with pytest.raises(DataError, match=r"the sha256 of .* must be"):
+    wrong = {"the sha256 of .* must be": GOOD[:-1] + b"!", "must hold .* bytes; got": GOOD[:-1]}
+    for message, content in wrong.items():
+        archive.write_bytes(content)
+        with pytest.raises(DataError, match=message):
             _published(GOOD).verify(archive)
     with pytest.raises(DataError, match="must be readable"):
         _published(GOOD).verify(archive.parent)
+
+
+def test_an_archive_of_unknown_length_is_known_by_its_checksum_and_bounded(archive):
+    published = replace(_published(GOOD), size=None)
+    published.verify(archive)
+    archive.write_bytes(GOOD[:-1])
+
+    with pytest.raises(DataError, match=r"the sha256 of .* must be"):
+        published.verify(archive)
+    assert published.limit == 10**9
 
 
 @pytest.fixture
@@ -193,7 +204,6 @@ def entry() -> Entry[bytes]:
         num_classes=1,
         files=(FILE,),
         folders=lambda root: search_folders(root, ("set",)),
-        remedy="Fetch it.",
         decode=decode,
         base_url="https://127.0.0.1:1/",
         folder="set",
@@ -233,7 +243,7 @@ def test_without_a_server_the_error_says_which_archive_to_put_where(entry, tmp_p
         fetch_entry(entry, tmp_path, None, None)
 
     assert f"put the file at {tmp_path / 'set.tar.gz'} yourself" in str(raised.value)
-    assert entry.archive.checksum in str(raised.value)
+    assert entry.archive.sha256 in str(raised.value)
 
 
 def test_a_wrong_archive_of_the_user_s_is_named(entry, tmp_path):

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from terrafl.data.download import Source
 from terrafl.data.entry import Entry
 from terrafl.data.fetching import fetch_entry
 from terrafl.data.files import search_folders
+from terrafl.data.sets import FMNIST
+from terrafl.errors import DataError
+
+NOWHERE = Source(base_url="https://127.0.0.1:1/", timeout_s=5.0)
 
 
 @pytest.fixture
@@ -27,7 +33,6 @@ def entry(tmp_path, file) -> Entry:
         num_classes=1,
         files=(file,),
         folders=folders,
-        remedy="Fetch it.",
         decode=decode,
         base_url="https://127.0.0.1:1/",
         folder="set",
@@ -76,3 +81,33 @@ def test_a_damaged_file_of_the_systems_is_left_and_fetched_beside(
     assert paths == [tmp_path / "data" / "set" / "set.gz"]
     assert damaged.read_bytes() == b"damaged"
     assert entry.check(None)[0].ok
+
+
+def test_without_a_network_all_that_is_missing_is_named(tmp_path):
+    with pytest.raises(DataError, match="could not fetch") as raised:
+        fetch_entry(FMNIST, tmp_path, None, NOWHERE)
+
+    first, *others = (file.name for file in FMNIST.files)
+    assert f"put the file at {tmp_path / 'fashion-mnist' / first} yourself" in str(raised.value)
+    assert str(raised.value).endswith(
+        f"Put {', '.join(others)} beside it. Or on Debian `apt install dataset-fashion-mnist`."
+    )
+
+
+def test_what_is_there_is_not_named(entry, tmp_path, file, stored):
+    (tmp_path / "set.gz").write_bytes(stored)
+    files = (file, *(replace(file, name=name) for name in ("b.gz", "c.gz")))
+
+    with pytest.raises(DataError, match=r"put the file at .*b\.gz yourself") as raised:
+        fetch_entry(replace(entry, files=files), tmp_path, None, NOWHERE)
+
+    assert str(raised.value).endswith(f"must be {file.sha256}. Put c.gz beside it.")
+
+
+def test_where_there_is_another_way_it_is_named_with_the_folder(entry, tmp_path):
+    entry = replace(entry, other_way="copy it to {home}/set")
+
+    with pytest.raises(DataError) as raised:
+        fetch_entry(entry, tmp_path, None, NOWHERE)
+
+    assert str(raised.value).endswith(f"Or copy it to {tmp_path / 'set'}.")

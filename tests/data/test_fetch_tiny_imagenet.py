@@ -53,7 +53,7 @@ PACKED = _packed(FILES)
 
 def _known_by(packed: bytes):
     """Return the entry whose archive is this one."""
-    digest = hashlib.md5(packed).hexdigest()
+    digest = hashlib.sha256(packed).hexdigest()
     tree = ImageTree(
         name=TREE,
         num_classes=1,
@@ -62,7 +62,7 @@ def _known_by(packed: bytes):
         size=sum(map(len, FILES.values())),
         sha256=hashlib.sha256(b"".join(FILES.values())).hexdigest(),
     )
-    archive = replace(TINY_IMAGENET.archive, checksum=digest)
+    archive = replace(TINY_IMAGENET.archive, size=len(packed), sha256=digest)
     return replace(TINY_IMAGENET, files=(tree,), archive=archive)
 
 
@@ -115,13 +115,13 @@ def test_after_a_cut_the_download_goes_on_where_it_stopped(server, tmp_path):
 def test_of_an_archive_with_another_checksum_nothing_is_kept(server, tmp_path):
     server.body = PACKED[:-1] + b"!"
 
-    with pytest.raises(DataError, match=r"is not the published file: the md5 of .* Nothing was"):
+    with pytest.raises(DataError, match=r"is not the published file: the sha256 of .* Nothing was"):
         fetch_entry(ENTRY, tmp_path, None, server.source)
 
     assert _files(tmp_path) == []
 
 
-def test_of_an_archive_forged_with_its_checksum_nothing_is_kept(server, tmp_path):
+def test_of_an_archive_of_another_tree_nothing_is_kept(server, tmp_path):
     server.body = _packed(FILES | {"val/images/val_0.JPEG": _jpeg("black")})
 
     with pytest.raises(DataError, match=r"does not hold the published .* the sha256 of"):
@@ -144,7 +144,7 @@ def test_without_a_network_the_error_says_which_file_to_put_where(tmp_path):
         fetch_entry(TINY_IMAGENET, tmp_path, None, NOWHERE)
 
     assert f"put the file at {tmp_path / ZIP} yourself" in str(raised.value)
-    assert "its md5 must be 90528d7ca1a48142e341f4ef8d21d0de" in str(raised.value)
+    assert f"its sha256 must be {TINY_IMAGENET.archive.sha256}" in str(raised.value)
 
 
 def test_a_folder_that_is_there_needs_no_archive(server, tmp_path):

@@ -146,7 +146,9 @@ def published(name, contents):
         arrays, (file,) = ARRAYS[name], contents
         specs = tuple(ArraySpec(key, a.dtype.str, a.shape) for key, a in arrays.items())
         whole = ArraysFile(name=file, arrays=specs, sha256=digest_of(arrays))
-        return replace(HAR if name == "har" else UNIPEN62, files=(whole,))
+        if name == "har":
+            return replace(HAR, files=(replace(HAR.files[0], arrays=whole),))
+        return replace(UNIPEN62, files=(whole,))
     if name == "tiny-imagenet":
         digest = hashlib.sha256(b"".join(contents.values())).hexdigest()
         tree = ImageTree(

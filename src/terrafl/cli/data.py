@@ -66,6 +66,7 @@ def check(name: Name, root: Root = None, quiet: o.Quiet = False, json: o.Json = 
         typer.echo(jsonlib.dumps(rows, default=str))
     else:
         for status in statuses:
-            typer.echo(f"ok      {status.path}" if status.ok else f"problem {status.problem}")
+            found = f"{status.path}: {status.note}" if status.note else status.path
+            typer.echo(f"ok      {found}" if status.ok else f"problem {status.problem}")
     if not all(status.ok for status in statuses):
         raise DataError(f"data set {name} is not complete: see above.")

@@ -13,9 +13,7 @@ import tarfile
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import Literal
 
 from terrafl.data.files import DataFile, Progress
 from terrafl.errors import DataError
@@ -23,49 +21,55 @@ from terrafl.errors import DataError
 __all__ = ["Archive", "extract", "require_tame"]
 
 _CHUNK = 1 << 20
+_MOST = 10**9  # bytes of a file whose length is not known
 _OVERHEAD = 1 << 22  # member headers, padding, and the small files that nobody wants
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Archive:
-    """An archive, known by the file itself.
+    """A file that a data set is published in, packed or as it is read, known by itself.
 
     Parameters
     ----------
     name
-        The archive's official name.
-    limit
-        Most bytes that it may take.
-    checksum
-        Of the archive as it is published, in hexadecimal.
-    algorithm
-        What the checksum is computed with. The older one tells accidents, not forgeries: what
-        comes out of such an archive must have a SHA-256 of its own.
+        The file's official name.
+    size
+        Its length in bytes; ``None`` where it is not known.
+    sha256
+        SHA-256 of the file as it is published, in hexadecimal.
     """
 
     name: str
-    limit: int
-    checksum: str
-    algorithm: Literal["sha256", "md5"] = "sha256"
+    size: int | None
+    sha256: str
+
+    @property
+    def limit(self) -> int:
+        """Most bytes that it may take."""
+        return _MOST if self.size is None else self.size
 
     @property
     def proof(self) -> str:
         """How to recognise the right file."""
-        return f"its {self.algorithm} must be {self.checksum}"
+        return f"its sha256 must be {self.sha256}"
+
+    def find(self, folder: Path) -> Path | None:
+        """Return where it lies in this folder, right or wrong."""
+        path = folder / self.name
+        return path if path.is_file() else None
 
     def verify(self, path: Path) -> None:
-        """Raise unless the file at this path is the archive."""
+        """Raise unless the file at this path is it."""
         try:
             with path.open("rb") as stream:
-                # A system may forbid md5 for safety's sake; there is none at stake.
-                new = partial(hashlib.new, self.algorithm, usedforsecurity=self.algorithm != "md5")
-                digest = hashlib.file_digest(stream, new).hexdigest()
+                size = os.fstat(stream.fileno()).st_size
+                if self.size not in (None, size):
+                    raise DataError(f"{path} must hold {self.size} bytes; got {size}.")
+                digest = hashlib.file_digest(stream, "sha256").hexdigest()
         except OSError as error:
             raise DataError(f"{path} must be readable; got: {error}.") from error
-        if digest != self.checksum:
-            raise DataError(
-                f"the {self.algorithm} of {path} must be {self.checksum}; got {digest}."
-            )
+        if digest != self.sha256:
+            raise DataError(f"the sha256 of {path} must be {self.sha256}; got {digest}.")
 
 
 class _Bounded:

@@ -111,7 +111,12 @@ def _require_https(url: str) -> None:
 
 
 def download(
-    file: Fetchable, destination: Path, source: Source, progress: Progress | None = None
+    file: Fetchable,
+    destination: Path,
+    source: Source,
+    progress: Progress | None = None,
+    *,
+    besides: str = "",
 ) -> Path:
     """Fetch a file to a path, and return the path.
 
@@ -125,6 +130,8 @@ def download(
         Where it is published.
     progress
         Told about every piece that arrives.
+    besides
+        What else to say to somebody who has to do without the source: whole sentences.
     """
     part = destination.with_name(destination.name + ".part")
     try:
@@ -136,7 +143,7 @@ def download(
     except (OSError, http.client.HTTPException) as error:
         raise DataError(
             f"could not fetch {source.url(file.name)}: {error}. Try again later, or put the file "
-            f"at {destination} yourself; {file.proof}."
+            f"at {destination} yourself; {file.proof}. {besides}".rstrip()
         ) from error
     return destination
 

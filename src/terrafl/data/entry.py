@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,7 @@ import numpy as np
 
 from terrafl.data.archive import Archive
 from terrafl.data.dataset import Dataset
-from terrafl.data.files import FileStatus, Progress, Published
+from terrafl.data.files import Described, FileStatus, Progress, Published, home
 from terrafl.errors import DataError
 
 __all__ = ["Entry"]
@@ -35,8 +36,6 @@ class Entry(Generic[Content]):
         What it is made of.
     folders
         Return where the files are looked for, the first first, given the user's own folder.
-    remedy
-        What to do when a file is missing or damaged: one sentence.
     decode
         Turn the content of every file, by name, into a data set; the generator draws the
         division into training and test examples where the publisher made none.
@@ -44,9 +43,15 @@ class Entry(Generic[Content]):
         Where the files, or the archive, are published, over https; empty where they are not.
     folder
         The subfolder that fetched files go into.
+    other_way
+        What to do about a missing or damaged file other than fetch it, as the end of a sentence;
+        ``{home}`` stands for the user's folder. Empty where there is no other way.
     archive
         What the files are published in, under ``folder``, or a tree under its own name; ``None``
         where each is by itself.
+    original
+        The one file that is fetched into ``folder`` and read as it is, where what is read may
+        lie there in other forms too; ``None`` where it may not.
     slow
         Whether reading takes long the first time, after which arrays are kept beside the files.
     """
@@ -58,11 +63,12 @@ class Entry(Generic[Content]):
     num_classes: int
     files: tuple[Published[Content], ...]
     folders: Callable[[Path | None], tuple[Path, ...]]
-    remedy: str
     decode: Callable[[Mapping[str, Content], np.random.Generator], Dataset]
     base_url: str = ""
     folder: str = ""
+    other_way: str = ""
     archive: Archive | None = None
+    original: Archive | None = None
     slow: bool = False
 
     def locate(self, file: Published[Content], root: Path | None) -> Path | None:
@@ -95,26 +101,43 @@ class Entry(Generic[Content]):
         try:
             return file.read(path, progress)
         except DataError as error:
-            raise DataError(self._damaged(error)) from error
+            raise DataError(self._damaged(error, root)) from error
 
     def _judge(self, file: Published[Content], root: Path | None) -> FileStatus:
-        path, problem = self.locate(file, root), ""
+        path, problem, note = self.locate(file, root), "", ""
         try:
             if path is None:
                 problem = self._missing(file, root)
+            elif isinstance(file, Described):
+                note = file.describe(path)
             else:
                 file.verify(path)
         except DataError as error:
-            problem = self._damaged(error)
-        size = path.stat().st_size if path and path.is_file() else None
-        return FileStatus(name=file.name, path=path, size=size, ok=not problem, problem=problem)
+            problem = self._damaged(error, root)
+        return FileStatus(
+            name=file.name,
+            path=path,
+            size=path.stat().st_size if path and path.is_file() else None,
+            ok=not problem,
+            problem=problem,
+            note=note,
+        )
 
-    def _damaged(self, error: DataError) -> str:
-        return f"{self.name}: {error} Delete it. {self.remedy}"
+    def _damaged(self, error: DataError, root: Path | None) -> str:
+        return f"{self.name}: {error} Delete it. {self._remedy(root)}"
 
     def _missing(self, file: Published[Content], root: Path | None) -> str:
         places = ", ".join(map(str, self.folders(root))) or "no folder"
         return (
             f"{self.name} needs {file.name}, which is missing; looked for in {places}. "
-            f"{self.remedy}"
+            f"{self._remedy(root)}"
         )
+
+    def _remedy(self, root: Path | None) -> str:
+        """Return what to do about a missing or damaged file: one sentence."""
+        where = f" --root {shlex.quote(str(root))}" if root else ""
+        ways = [f"run `terrafl data fetch {self.name}{where}`"] if self.base_url else []
+        if self.other_way:
+            ways.append(self.other_way.format(home=home(root)))
+        remedy = ", or ".join(ways)
+        return f"{remedy[:1].upper()}{remedy[1:]}."

@@ -1,4 +1,4 @@
-"""Fetch what a data set lacks: file by file, or out of the archive they are published in."""
+"""Fetch what a data set lacks: file by file, out of an archive, or the one file that it is."""
 
 from __future__ import annotations
 
@@ -28,12 +28,24 @@ def fetch_entry(
     lacking = [status for status in statuses if not status.ok]
     if lacking and not entry.base_url:
         raise DataError(lacking[0].problem)
+    if lacking and entry.original is not None:
+        place = home(root) / entry.folder / entry.original.name
+        if lacking[0].path not in (None, place):  # another form, or the user's: not ours to replace
+            raise DataError(lacking[0].problem)
+        besides = _besides(entry, (), home(root))
+        return [
+            download(entry.original, place, source or _official(entry), progress, besides=besides)
+        ]
     paths = {s.name: s.path if s.ok and s.path else _place(entry, s, root) for s in statuses}
     names = {status.name for status in lacking}
     wanted = [(file, paths[file.name]) for file in entry.files if file.name in names]
     if wanted:
-        _fetch(entry, wanted, home(root), source or Source(base_url=entry.base_url), progress)
+        _fetch(entry, wanted, home(root), source or _official(entry), progress)
     return [paths[status.name] for status in statuses]
+
+
+def _official(entry: Entry[Any]) -> Source:  # Any: as above
+    return Source(base_url=entry.base_url)
 
 
 def _fetch(
@@ -50,8 +62,9 @@ def _fetch(
         if path.exists():  # and may hold more than ours: not to be deleted by us
             raise DataError(f"{path} is not the published {tree.name}. Delete it and fetch again.")
     if entry.archive is None:
-        for file, path in files:
-            download(file, path, source, progress)
+        for done, (file, path) in enumerate(files, 1):
+            besides = _besides(entry, [file.name for file, _ in files[done:]], folder)
+            download(file, path, source, progress, besides=besides)
         return
     stored = folder / entry.archive.name
     with _archive(entry.archive, stored, source, progress):
@@ -61,6 +74,13 @@ def _fetch(
             members = {f"{entry.folder}/{file.name}": (file, path) for file, path in files}
             whole = sum(file.size for file in entry.files if isinstance(file, DataFile))
             extract(stored, members, whole, progress)
+
+
+def _besides(entry: Entry[Any], names: Sequence[str], folder: Path) -> str:  # Any: as above
+    """Return what to do without the source but for putting a file where it belongs."""
+    others = f"Put {', '.join(names)} beside it. " if names else ""
+    way = entry.other_way.format(home=folder)
+    return f"{others}Or {way}." if way else others
 
 
 @contextmanager

@@ -9,12 +9,21 @@ import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Protocol, TypeVar
+from typing import BinaryIO, Protocol, TypeVar, runtime_checkable
 
 from terrafl.errors import DataError
 from terrafl.folders import chosen, home, user_cache
 
-__all__ = ["Bytes", "DataFile", "FileStatus", "Progress", "Published", "home", "search_folders"]
+__all__ = [
+    "Bytes",
+    "DataFile",
+    "Described",
+    "FileStatus",
+    "Progress",
+    "Published",
+    "home",
+    "search_folders",
+]
 
 Progress = Callable[[str, int, int | None], None]
 """Hear a name, how much of it is done, and how much there is where that is known."""
@@ -43,6 +52,15 @@ class Published(Protocol[Content_co]):
 
     def read(self, path: Path, progress: Progress | None = None) -> Content_co:
         """Return what lies there, once it has proved to be right."""
+        ...
+
+
+@runtime_checkable
+class Described(Protocol):
+    """What may be right and still one thing or another."""
+
+    def describe(self, path: Path) -> str:
+        """Return in a few words what lies there; raise unless it has the right content."""
         ...
 
 
@@ -147,6 +165,8 @@ class FileStatus:
         Whether it has the right content.
     problem
         What is wrong, in one sentence; empty when it is right.
+    note
+        What it is, in a few words, where that is not known beforehand.
     """
 
     name: str
@@ -154,6 +174,7 @@ class FileStatus:
     size: int | None
     ok: bool
     problem: str
+    note: str = ""
 
 
 def search_folders(

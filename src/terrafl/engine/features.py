@@ -7,6 +7,7 @@ resolution and pixels, and checked by its own checksum.
 
 from __future__ import annotations
 
+import glob
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -24,12 +25,31 @@ from terrafl.folders import user_cache
 from terrafl.models.backbones import Backbone
 from terrafl.settings import to_plain_named
 
-__all__ = ["OnImages", "with_features"]
+__all__ = ["OnImages", "require_weights", "with_features"]
 
 OnImages = Callable[[int, int], None]
 """Called with images done and images to do."""
 
 CHUNK = 512  # images; a multiple of the extractor's batch, so that chunks do not reach the result
+
+
+def require_weights(dataset: str, backbone: Backbone) -> None:
+    """Raise where features would have to be computed and the backbone's weights are missing.
+
+    To be asked before the data is read, which may take long; features that are kept need no
+    weights.
+
+    Parameters
+    ----------
+    dataset
+        The name of the data set, or the path of a file of one's own.
+    backbone
+        What turns its images into features.
+    """
+    # Which features the data has is not known until it is read: any of its own count.
+    kept = f"{glob.escape(Path(dataset).stem)}-{type(backbone).name}-{'[0-9a-f]' * 16}"
+    if not any((user_cache() / "features").glob(kept)):
+        type(backbone).weights.locate()
 
 
 def with_features(

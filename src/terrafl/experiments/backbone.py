@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from terrafl.data import is_slow, load
 from terrafl.data.files import Progress
-from terrafl.engine.features import OnImages
+from terrafl.engine.features import OnImages, require_weights
 from terrafl.experiments.config import RunConfig
 from terrafl.seeds import stream
 
@@ -21,10 +21,15 @@ def read_data(
     Parameters
     ----------
     configs
-        The runs.
+        The runs. Weights that one of them needs are looked for first.
     progress
         Hears of what is read.
     """
+    configs = list(configs)
+    backbones = {(c.dataset, type(c.backbone)): c.backbone for c in configs}
+    for (dataset, _), backbone in backbones.items():
+        if backbone is not None:
+            require_weights(dataset, backbone)
     slow = {config.dataset: config for config in configs if is_slow(config.dataset)}
     for config in slow.values():
         load(config.dataset, generator=stream(config.seed, "data"), progress=progress)

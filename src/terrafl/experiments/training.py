@@ -14,7 +14,7 @@ from terrafl.attacks import Attackers, draw_attackers
 from terrafl.data import Dataset, FederatedData, Holdings, Skew, load
 from terrafl.data.flipped import with_flipped_labels
 from terrafl.engine.fairness import MOST_LISTED
-from terrafl.engine.features import OnImages, with_features
+from terrafl.engine.features import OnImages, require_weights, with_features
 from terrafl.engine.job import Job, arrays_of
 from terrafl.engine.pool import Pool
 from terrafl.engine.record import Record
@@ -38,6 +38,8 @@ def load_data(
     config: RunConfig, workers: int = 1, on_images: OnImages = lambda done, total: None
 ) -> Dataset:
     """Load the data set, as the backbone's features if there is one."""
+    if config.backbone is not None:
+        require_weights(config.dataset, config.backbone)
     dataset = load(config.dataset, generator=stream(config.seed, "data"))
     if config.backbone is None:
         return dataset

@@ -61,13 +61,12 @@ CIFAR10 = Entry(
         DataFile(name=name, size=30730000, sha256=digest) for name, digest in _SHA256.items()
     ),
     folders=_folders,
-    remedy="Run `terrafl data fetch cifar10`.",
     decode=_decode,
     base_url="https://www.cs.toronto.edu/~kriz/",
     folder=_FOLDER,
     archive=Archive(
         name="cifar-10-binary.tar.gz",
-        limit=170052171,
-        checksum="c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd",
+        size=170052171,
+        sha256="c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd",
     ),
 )

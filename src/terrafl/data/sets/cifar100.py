@@ -61,13 +61,12 @@ CIFAR100 = Entry(
     num_classes=100,
     files=(_TRAIN, _TEST),
     folders=_folders,
-    remedy="Run `terrafl data fetch cifar100`.",
     decode=_decode,
     base_url="https://www.cs.toronto.edu/~kriz/",
     folder=_FOLDER,
     archive=Archive(
         name="cifar-100-binary.tar.gz",
-        limit=168513733,
-        checksum="58a81ae192c23a4be8b1804d68e518ed807d710a4eb253b1f2a199162a40d8ec",
+        size=168513733,
+        sha256="58a81ae192c23a4be8b1804d68e518ed807d710a4eb253b1f2a199162a40d8ec",
     ),
 )

@@ -70,6 +70,6 @@ DIGITS = Entry(
     num_classes=10,
     files=(_FILE,),
     folders=_folders,
-    remedy="Install scikit-learn again: `pip install --force-reinstall scikit-learn`.",
+    other_way="install scikit-learn again: `pip install --force-reinstall scikit-learn`",
     decode=_decode,
 )

@@ -1,15 +1,15 @@
 """FEMNIST: 28 x 28 grey images of 62 kinds of handwritten characters, by writer.
 
 Two layouts are read: the JSON files of LEAF, in ``train`` and ``test`` (its writers' division),
-and the parquet files of the Hugging Face set flwrlabs/femnist, 814,277 characters by 3,597
+and the parquet file of the Hugging Face set flwrlabs/femnist, 814,277 characters by 3,597
 writers, which has no division. Both are ink 0 on paper 255 here, and are read once: see
 :mod:`terrafl.data.cache`.
 
 Notes
 -----
-LEAF's files depend on the options of its script, and no checksums of either layout are
-published: what is checked is their form. LEAF stores each writer's first image twice, all but
-the first writer's; they are left as published.
+LEAF's files depend on the options of its script, and the hub's may be of another revision than
+the one that is fetched: what is checked of either is the form. LEAF stores each writer's first
+image twice, all but the first writer's; they are left as published.
 
 References
 ----------
@@ -25,6 +25,7 @@ from pathlib import Path
 
 import numpy as np
 
+from terrafl.data.archive import Archive
 from terrafl.data.cache import ArrayWriter, cache_place, cached_arrays
 from terrafl.data.dataset import Dataset, Examples, Normalisation
 from terrafl.data.entry import Entry
@@ -38,6 +39,7 @@ __all__ = ["FEMNIST", "WriterFolder"]
 
 _SIDE = 28
 _PARTS = ("train", "test")
+_NUM_WRITERS, _NUM_EXAMPLES = 3597, 814277  # of the parquet layout
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +56,16 @@ class WriterFolder:
     def verify(self, path: Path) -> None:
         """Raise unless every file can be read."""
         self.read(path)
+
+    def describe(self, path: Path) -> str:
+        """Return the layout, and how many writers and examples there are."""
+        arrays = self.read(path)
+        writers = [array for name, array in arrays.items() if name.endswith("writer")]
+        counts = len(np.unique(np.concatenate(writers))), sum(map(len, writers))
+        layout = "LEAF's layout" if len(writers) > 1 else "the hub's layout"
+        whole = counts == (_NUM_WRITERS, _NUM_EXAMPLES)
+        usual = "" if whole else f" (the fetched set: {_NUM_WRITERS:,} and {_NUM_EXAMPLES:,})"
+        return f"{layout}, {counts[0]:,} writers, {counts[1]:,} examples{usual}"
 
     def read(self, path: Path, progress: Progress | None = None) -> Arrays:
         """Return the arrays, made the first time and mapped ever after."""
@@ -161,16 +173,22 @@ FEMNIST = Entry(
     name="femnist",
     title="FEMNIST, 28 x 28 grey images of characters by 3,597 writers",
     # Of the parquet layout, about: the division of each writer's characters is rounded.
-    num_train=814277 * 9 // 10,
-    num_test=814277 - 814277 * 9 // 10,
+    num_train=_NUM_EXAMPLES * 9 // 10,
+    num_test=_NUM_EXAMPLES - _NUM_EXAMPLES * 9 // 10,
     num_classes=62,
     files=(WriterFolder(name="the folder femnist"),),
     folders=_folders,
-    remedy=(
-        "Its publishers give no checksums, so terrafl does not fetch it: put the data/*.parquet "
-        "files of https://huggingface.co/datasets/flwrlabs/femnist, or the train and test folders "
-        "that LEAF's femnist script writes, in femnist/ in the folder that $TERRAFL_DATA names."
-    ),
+    other_way="put the train and test folders that LEAF's script writes in {home}/femnist",
     decode=_decode,
+    base_url=(
+        "https://huggingface.co/datasets/flwrlabs/femnist/resolve/"
+        "df739a2b09df2b5cc1ec93107659b9a9a8566487/data/"
+    ),
+    folder="femnist",
+    original=Archive(
+        name="train-00000-of-00001.parquet",
+        size=None,
+        sha256="cdb389c8d41d5facab79a4a8d452724c30d9c629a1c1e0b1e9ae9de2c633522b",
+    ),
     slow=True,
 )

@@ -3,6 +3,10 @@
 Windows of 2.56 s at 50 Hz, nine channels: body acceleration, angular velocity and total
 acceleration, each in x, y and z; walking, walking upstairs, downstairs, sitting, standing, lying.
 
+Two files are read: ``har.npz``, the arrays that this project's results were made with, and the
+official archive, which is read once, see :mod:`terrafl.data.cache`. Their windows are the same to
+1e-7, in another order.
+
 References
 ----------
 Anguita et al., "A Public Domain Dataset for Human Activity Recognition Using Smartphones",
@@ -12,21 +16,30 @@ ESANN 2013. CC BY 4.0.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from terrafl.data.archive import Archive
+from terrafl.data.cache import cache_place, cached_arrays
 from terrafl.data.dataset import Dataset, Examples, Normalisation
 from terrafl.data.entry import Entry
-from terrafl.data.files import search_folders
+from terrafl.data.files import Progress, search_folders
 from terrafl.data.holdout import hold_out_runs
+from terrafl.data.inertial import read_windows
 from terrafl.data.npz import Arrays, ArraysFile, ArraySpec
 
-__all__ = ["HAR"]
+__all__ = ["HAR", "WindowsFile"]
 
 _NUM_EXAMPLES = 10299
-_FILE = ArraysFile(
+_ARCHIVE = Archive(
+    name="human+activity+recognition+using+smartphones.zip",
+    size=61005872,
+    sha256="c00b803081a5c797cd5e4b83700a9810b38d53d9d84e01917e090e1fdbc81031",
+)
+_ARRAYS = ArraysFile(
     name="har.npz",
     arrays=(
         ArraySpec("x", "<f4", (_NUM_EXAMPLES, 9, 128)),
@@ -36,6 +49,45 @@ _FILE = ArraysFile(
     ),
     sha256="02e0985549fb0fb38df4c426dd86df6b74af26cb6ca37ea2cd573ef41b87aa68",
 )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WindowsFile:
+    """The windows in either file; the arrays, where both are there.
+
+    Parameters
+    ----------
+    arrays, archive
+        What each of them is.
+    """
+
+    arrays: ArraysFile
+    archive: Archive
+
+    @property
+    def name(self) -> str:
+        """The official name."""
+        return self.archive.name
+
+    def find(self, folder: Path) -> Path | None:
+        """Return where either file lies in this folder, right or wrong."""
+        return self.arrays.find(folder) or self.archive.find(folder)
+
+    def verify(self, path: Path) -> None:
+        """Raise unless the file at this path has the right content."""
+        (self.arrays if path.name == self.arrays.name else self.archive).verify(path)
+
+    def read(self, path: Path, progress: Progress | None = None) -> Arrays:
+        """Return the arrays; made of the archive the first time, and mapped ever after."""
+        if path.name == self.arrays.name:
+            return self.arrays.read(path, progress)
+        self.archive.verify(path)
+
+        def make(folder: Path) -> None:
+            for name, array in read_windows(path).items():
+                np.save(folder / f"{name}.npy", array, allow_pickle=False)
+
+        return cached_arrays(cache_place(path, f"har-{self.archive.sha256[:16]}"), make)
 
 
 def _folders(root: Path | None) -> tuple[Path, ...]:
@@ -48,7 +100,7 @@ def _decode(contents: Mapping[str, Arrays], generator: np.random.Generator) -> D
     Neighbouring windows overlap by half: dealt out one by one, most test windows would have
     been seen in training.
     """
-    arrays = contents[_FILE.name]
+    (arrays,) = contents.values()
     x, y = arrays["x"].astype(np.float32, copy=False), arrays["y"].astype(np.int64)
     subject = np.strings.zfill(arrays["subject"].astype("<U2"), 2)
     held = hold_out_runs(subject, arrays["chain"], 0.2, generator)
@@ -76,12 +128,10 @@ HAR = Entry(
     num_train=_NUM_EXAMPLES * 8 // 10,
     num_test=_NUM_EXAMPLES - _NUM_EXAMPLES * 8 // 10,
     num_classes=6,
-    files=(_FILE,),
+    files=(WindowsFile(arrays=_ARRAYS, archive=_ARCHIVE),),
     folders=_folders,
-    remedy=(
-        "No official source has these arrays: put the file uci-har/har.npz in the folder "
-        "that $TERRAFL_DATA names."
-    ),
     decode=_decode,
+    base_url="https://archive.ics.uci.edu/static/public/240/",
     folder="uci-har",
+    original=_ARCHIVE,
 )

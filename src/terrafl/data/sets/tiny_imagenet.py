@@ -197,15 +197,13 @@ TINY_IMAGENET = Entry(
     num_classes=200,
     files=(_TREE,),
     folders=_folders,
-    remedy="Run `terrafl data fetch tiny-imagenet`.",
     decode=_dataset,
     base_url="https://cs231n.stanford.edu/",
     folder="tiny-imagenet",
     archive=Archive(
         name="tiny-imagenet-200.zip",
-        limit=300_000_000,
-        checksum="90528d7ca1a48142e341f4ef8d21d0de",
-        algorithm="md5",
+        size=248100043,
+        sha256="6198c8ae015e2b3e007c7841da39ec069199b9aa3bfa943a462022fe5e43c821",
     ),
     slow=True,
 )

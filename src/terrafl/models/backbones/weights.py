@@ -11,7 +11,7 @@ from pickle import UnpicklingError
 from typing import TYPE_CHECKING
 
 from terrafl.errors import DataError
-from terrafl.folders import chosen, user_cache
+from terrafl.folders import chosen, home, user_cache
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -32,7 +32,7 @@ class WeightsFile:
     sha256
         Its SHA-256, in hexadecimal.
     remedy
-        How to get it, in one sentence.
+        How to get it, in one sentence; ``{home}`` stands for the user's folder.
     base_url
         Where it is published, over https; empty where it is not.
     package
@@ -90,17 +90,17 @@ class WeightsFile:
 
     def locate(self, root: Path | None = None) -> Path:
         """Return where the file is, once it has proved to be the right one."""
-        folders = self.folders(root)
+        folders, remedy = self.folders(root), self.remedy.format(home=home(root))
         path = next((f / self.name for f in folders if (f / self.name).is_file()), None)
         if path is None:
             places = ", ".join(map(str, folders))
             raise DataError(
-                f"the weights {self.name} are missing; looked for in {places}. {self.remedy}"
+                f"the weights {self.name} are missing; looked for in {places}. {remedy}"
             )
         try:
             self.verify(path)
         except DataError as error:
-            raise DataError(f"{error} Delete it. {self.remedy}") from error
+            raise DataError(f"{error} Delete it. {remedy}") from error
         return path
 
     def verify(self, path: Path) -> None:
