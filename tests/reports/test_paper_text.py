@@ -66,7 +66,7 @@ def test_what_is_beyond_the_paper_is_compared_and_not_ranked(a_block):
     assert "After 2 rounds Random leads with 70.0 %" in text
     assert "Ours, ours, reaches 80.0 % (+10.00), at equal client updates 80.0 % (+10.00)." in text
     assert "At 20 client updates" in text  # what is beside the contest sets no budget
-    assert line_of(text, "| S, FedAvg")[-1] == "80.00, 80.00, 80.00"
+    assert line_of(text, "| S, FedAvg")[-1] == "80.00, 80.00, 80.00, 80.00"
 
 
 def test_a_method_that_leads_only_at_the_end_is_told(a_block):

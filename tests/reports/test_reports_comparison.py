@@ -126,3 +126,14 @@ def test_a_row_holds_percent_and_the_gap_to_the_best(runs):
     assert terraform["equal_updates_budget"] == 80
     assert terraform["equal_updates_accuracy_percent"] == pytest.approx(90 * 5 / 6)
     assert terraform["client_updates"] == pytest.approx(8 * 14 + 1 / 3)
+
+
+def test_equal_samples_are_read_as_equal_updates_are(a_summary, a_group):
+    small = [(1, 10, 100, 0.3), (2, 20, 200, 0.4)]
+    large = [(1, 10, 150, 0.5), (2, 20, 900, 0.6)]
+
+    group = a_group(a_summary("random", curve=small), a_summary("hbase", curve=large))
+
+    assert (group.budget, group.sample_budget) == (20, 200)
+    assert [m.equal_samples_percent for m in group.methods] == pytest.approx([40, 50])
+    assert [m.equal_updates.estimate.mean for m in group.methods] == pytest.approx([40, 60])

@@ -3,7 +3,9 @@
 A group holds the runs that may be compared: one problem, one algorithm. Each method in it is
 scored twice. *After the last round* is how papers report; *at equal client updates* is how a
 budget counts: with $B$ the smallest total of client updates of any run in the group, each run is
-judged by its last evaluation at or below $B$. Nothing is drawn or formatted here.
+judged by its last evaluation at or below $B$. Where clients differ in size, an update of one is not
+an update of another: accuracy *at equal samples* is read in the same way. Nothing is drawn or
+formatted here.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
+from typing import Literal
 
 from terrafl.errors import RunFolderError
 from terrafl.reports.collect import Run, find_runs
@@ -68,6 +71,9 @@ class Method:
         Accuracy after the last round.
     equal_updates
         Accuracy at the last evaluation at or below the group's budget of client updates.
+    equal_samples_percent
+        Mean accuracy at the last evaluation at or below the group's budget of samples; ``None``
+        where no run was evaluated by then.
     costs
         What it took.
     contends
@@ -81,6 +87,7 @@ class Method:
     runs: tuple[Run, ...]
     last_round: Score
     equal_updates: Score
+    equal_samples_percent: float | None
     costs: Costs
     contends: bool = True
     label: str = ""
@@ -106,6 +113,8 @@ class Group:
         What they have in common.
     budget
         Smallest total of client updates of any run that contends, $B$.
+    sample_budget
+        Smallest total of samples trained.
     methods
         In the paper's order.
     """
@@ -113,6 +122,7 @@ class Group:
     problem: Problem
     algorithm: str
     budget: int
+    sample_budget: int
     methods: tuple[Method, ...]
 
     @property
@@ -154,15 +164,17 @@ def compare(runs: Iterable[Run], outside: Collection[tuple[str, str]] = ()) -> C
     return Comparison(tuple(_group(*key, groups[key], outside) for key in ordered))
 
 
-def accuracy_at(summary: Summary, budget: int) -> float | None:
-    """Return accuracy, in percent, at the last evaluation at or below a budget of updates.
+def accuracy_at(
+    summary: Summary, budget: int, unit: Literal["client_updates", "samples"] = "client_updates"
+) -> float | None:
+    """Return accuracy, in percent, at the last evaluation at or below a budget.
 
     Notes
     -----
     Nothing is interpolated: the number is that of a model that existed. A method that trains
     many clients between two evaluations is read up to that many updates before the budget.
     """
-    seen = [point for point in summary.curve if point.client_updates <= budget]
+    seen = [point for point in summary.curve if getattr(point, unit) <= budget]
     return 100 * seen[-1].accuracy if seen else None
 
 
@@ -180,6 +192,7 @@ def _group(
     aside = {i for i, key in enumerate(keys) if key in outside}
     ranked = [cohort for i, cohort in enumerate(cohorts) if i not in aside] or cohorts
     budget = min(run.summary.client_updates for cohort in ranked for run in cohort)
+    sample_budget = min(run.summary.samples_trained for cohort in ranked for run in cohort)
     last_round = score_methods(
         [{r.summary.seed: 100 * r.summary.accuracy for r in cohort} for cohort in cohorts], aside
     )
@@ -191,6 +204,7 @@ def _group(
             runs=cohort,
             last_round=last,
             equal_updates=equal,
+            equal_samples_percent=_at_samples(cohort, sample_budget),
             costs=_costs([run.summary for run in cohort]),
             contends=(selector, variant) not in outside,
         )
@@ -198,7 +212,7 @@ def _group(
             keys, cohorts, last_round, equal_updates, strict=True
         )
     )
-    return Group(problem, algorithm, budget, methods)
+    return Group(problem, algorithm, budget, sample_budget, methods)
 
 
 def _one_per_seed(runs: Sequence[Run]) -> tuple[Run, ...]:
@@ -219,6 +233,12 @@ def _at_budget(runs: Iterable[Run], budget: int) -> Iterator[tuple[int, float]]:
         accuracy = accuracy_at(run.summary, budget)
         if accuracy is not None:
             yield run.summary.seed, accuracy
+
+
+def _at_samples(runs: Iterable[Run], budget: int) -> float | None:
+    found = [accuracy_at(run.summary, budget, "samples") for run in runs]
+    known = [accuracy for accuracy in found if accuracy is not None]
+    return fmean(known) if known else None
 
 
 def _costs(summaries: Sequence[Summary]) -> Costs:

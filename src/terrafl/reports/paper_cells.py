@@ -93,8 +93,9 @@ def details(block: Block, style: Style) -> tuple[list[str], list[list[str]]]:
     budget = as_count(block.group.budget)
     heads = [
         "Method", "Paper", "Ours", "Difference", "To the best", f"At {budget} client updates",
-        "To the best there", "Client updates", "Last ten", "On participants", "Samples",
-        "Loss queries", "MB down", "MB up", *(["Seconds of training"] * seconds),
+        "To the best there", "Client updates", "Last ten", "On participants",
+        f"At {as_count(block.group.sample_budget)} samples", "Samples", "Loss queries", "MB down",
+        "MB up", *(["Seconds of training"] * seconds),
     ]  # fmt: skip
     rows = [
         [*_detail(block, line, style), *([_seconds(line, style)] * seconds)] for line in block.lines
@@ -106,7 +107,7 @@ def _detail(block: Block, line: Line, style: Style) -> list[str]:
     printed = DASH if line.printed is None else f"{line.printed:.2f}"
     method, ours = line.method, line.ours
     if method is None or ours is None:
-        return [style.text(text) for text in (line.label, printed, NOT_RUN, *[DASH] * 11)]
+        return [style.text(text) for text in (line.label, printed, NOT_RUN, *[DASH] * 12)]
     difference = None if line.printed is None else ours - line.printed
     costs = method.costs
     return [
@@ -120,6 +121,7 @@ def _detail(block: Block, line: Line, style: Style) -> list[str]:
         as_count(costs.client_updates),
         f"{costs.mean_last_ten_percent:.2f}",
         f"{costs.accuracy_participating_percent:.2f}",
+        style.text(as_mean_sd(method.equal_samples_percent)),
         as_count(costs.samples_trained),
         as_count(costs.loss_queries),
         as_megabytes(costs.bytes_down),

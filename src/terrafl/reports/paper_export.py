@@ -50,7 +50,12 @@ def _csv_row(block: Block, line: Line) -> dict[str, object]:
     row |= score_columns("accuracy", line.method.last_round)
     row |= score_columns("equal_updates_accuracy", line.method.equal_updates)
     row |= {"seeds": " ".join(map(str, line.method.seeds)), "model": block.group.problem.model}
-    row |= {"equal_updates_budget": block.group.budget, **asdict(line.method.costs)}
+    row |= {
+        "equal_updates_budget": block.group.budget,
+        "equal_samples_budget": block.group.sample_budget,
+        "equal_samples_accuracy_percent": line.method.equal_samples_percent,
+        **asdict(line.method.costs),
+    }
     return row | {"train_s": line.train_s}
 
 

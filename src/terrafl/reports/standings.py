@@ -49,10 +49,15 @@ def _equal_updates(method: Method) -> float | None:
     return method.equal_updates.estimate.mean if method.equal_updates.estimate else None
 
 
+def _equal_samples(method: Method) -> float | None:
+    return method.equal_samples_percent
+
+
 LAST_ROUND = Reading("after the last round", _last_round)
 LAST_TEN = Reading("over the last ten evaluations", _last_ten)
 EQUAL_UPDATES = Reading("at equal client updates", _equal_updates)
-READINGS = (LAST_ROUND, LAST_TEN, EQUAL_UPDATES)
+EQUAL_SAMPLES = Reading("at equal samples", _equal_samples)
+READINGS = (LAST_ROUND, LAST_TEN, EQUAL_UPDATES, EQUAL_SAMPLES)
 
 
 @dataclass(frozen=True, slots=True)
