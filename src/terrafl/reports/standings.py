@@ -65,7 +65,6 @@ class Place:
     """Where a method stands among the paper's methods; equal ones share the better place."""
 
     rank: int
-    of: int
     shared: bool
 
     def __str__(self) -> str:
@@ -73,10 +72,10 @@ class Place:
 
         Examples
         --------
-        >>> str(Place(2, of=6, shared=True))
-        'place 2 of 6 (shared)'
+        >>> str(Place(3, shared=False)), str(Place(2, shared=True))
+        ('3', '2 (shared)')
         """
-        return f"place {self.rank} of {self.of}{' (shared)' if self.shared else ''}"
+        return f"{self.rank}{' (shared)' if self.shared else ''}"
 
 
 def place(block: Block, label: str, reading: Reading) -> Place:
@@ -85,6 +84,6 @@ def place(block: Block, label: str, reading: Reading) -> Place:
     own = values[label]
     known = [value for value in values.values() if value is not None]
     if own is None:  # not evaluated by then: behind all that were
-        return Place(len(known) + 1, of=len(values), shared=len(values) - len(known) > 1)
+        return Place(len(known) + 1, shared=len(values) - len(known) > 1)
     better = sum(value > own for value in known)
-    return Place(better + 1, of=len(values), shared=known.count(own) > 1)
+    return Place(better + 1, shared=known.count(own) > 1)
