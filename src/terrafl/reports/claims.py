@@ -51,11 +51,8 @@ def _best_everywhere(table: PaperTable) -> Claim:
         return Claim(words, "not run", "; ".join(map(_places, others)))
     led = [sum(place(b, "Terraform", r).rank == 1 for b in own) for r in READINGS]
     counts = ", ".join(f"{n} {r.words}" for n, r in zip(led, READINGS, strict=True))
-    found = [
-        f"{len(own)} of its {len(cells)} cells were run; best in {counts}. Its places, so read"
-    ]
-    found[0] += f": {_places(own[0])}"
-    found += map(_places, own[1:])
+    run_of = f"{len(own)} of its {len(cells)} cells were run; best in {counts}"
+    found = [f"{run_of}. Its places, so read: {_places(own[0])}", *map(_places, own[1:])]
     if others:
         found.append("beside them, on other data or another backbone, " + _places(others[0]))
         found += map(_places, others[1:])
