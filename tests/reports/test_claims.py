@@ -72,6 +72,7 @@ def test_equality_with_random_is_told_to_the_point(judged, a_block, own, holds):
         ({0: 60.0, 1: 61.0, 2: 60.2}, {0: 70.0, 1: 71.0, 2: 70.5}, "no"),
         ({0: 60.0, 1: 80.0, 2: 70.0}, {0: 75.0, 1: 65.0, 2: 60.0}, "not shown, within noise"),
         ({0: 60.0, 1: 70.0, 2: 60.0}, {0: 75.0, 1: 65.0, 2: 70.0}, "not shown, within noise"),
+        ({0: 60.0}, {0: 75.0, 1: 65.0, 2: 70.0}, "not shown, too few common seeds"),
     ],
 )
 def test_the_best_is_the_best_beyond_noise(judged, a_block, gradient, loss, holds):
@@ -104,7 +105,7 @@ def test_times_are_judged_by_the_four_ranges_of_the_papers_figure(judged, a_bloc
 
     claim = judged(5, time=[block])
 
-    assert claim.holds == holds
+    assert claim.holds == f"{holds}, by one seed"
     assert "Q3 to 1" not in claim.found
 
 

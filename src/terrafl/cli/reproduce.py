@@ -75,7 +75,7 @@ def reproduce(
         return
     if not results.is_dir():
         typer.echo(f"there are no results in {results}: name their folder by --results", err=True)
-    gathered = gather(table, results, preferred=profile)
+    gathered = gather(table, results, preferred=profile if show else wanted.name)
     if show and only:
         asked = {(cell.column.scenario, cell.algorithm) for cell in planned}
         blocks = [b for b in gathered.blocks if (b.scenario, b.algorithm) in asked]

@@ -1,6 +1,6 @@
 """The paper's claims in words, and what became of each in the runs that exist.
 
-A claim is judged by what was run and by nothing else: one seed never makes a yes or a no, and
+A claim is judged by what was run and by nothing else: an answer that rests on one seed says so, and
 what was not run is named.
 """
 
@@ -96,7 +96,9 @@ def _answer(block: Block, label: str, sign: int) -> str:
     gaps = [difference(_by_seed(own), _by_seed(rival)) for rival in rivals]
     ahead = all(gap is not None and sign * gap.mean > 0 for gap in gaps)
     if _num_seeds(block) == 1:
-        return f"{'yes' if ahead else 'no'}, by one seed"
+        return ("yes" if ahead else "no") + _by_one_seed(block)
+    if any(gap is None or gap.within_noise is None for gap in gaps):
+        return "not shown, too few common seeds"
     clear = [gap for gap in gaps if gap is not None and gap.within_noise is False]
     if ahead and len(clear) == len(gaps):
         return "yes"
@@ -113,7 +115,7 @@ def _fastest(table: PaperTable) -> Claim:
             continue
         order = sorted(took, key=lambda label: took[label])
         true = (order[0] == "Q1 to Q3") + (order[-1] == "0 to 1")
-        answers.append(("no", "in part", "yes")[true])
+        answers.append(("no", "in part", "yes")[true] + _by_one_seed(block))
         shown = ", ".join(f"{label} {took[label]:.0f} s" for label in order)
         found.append(f"{block.name}{_seeds(block)}: {shown}")
     if not answers:
@@ -129,8 +131,7 @@ def _thresholds(table: PaperTable) -> Claim:
         if block.scenario in ("femnist", "unipen62") and block.group and block.is_decided:
             ours = {line.label: line.ours or 0.0 for line in block.contest}
             close = ours["eta = 2"] - ours["eta = 4"] <= 0.11
-            seeds = ", by one seed" if _num_seeds(block) == 1 else ""
-            answers.append(f"{'yes' if close else 'no'}{seeds}")
+            answers.append(("yes" if close else "no") + _by_one_seed(block))
             found.append(f"{block.name}{_seeds(block)}: {_in_order(block, LAST_ROUND)}")
     if not answers:
         return Claim(words, "not run", "")
@@ -147,8 +148,8 @@ def _costs(*tables: PaperTable) -> Claim:
     if not ratios:
         return Claim(words, "not run", "")
     found = (
-        f"it made {min(ratios):.2f} to {max(ratios):.2f} times the client updates of Random "
-        f"in the same rounds ({len(ratios)} columns)"
+        f"it made {min(ratios):.2f} to {max(ratios):.2f} times the client updates of Random in the "
+        f"same rounds ({len(ratios)} column{'s' * (len(ratios) != 1)})"
     )
     return Claim(words, "yes" if max(ratios) <= 1 else "no", found)
 
@@ -174,6 +175,10 @@ def _num_seeds(block: Block) -> int:
 
 def _seeds(block: Block) -> str:
     return " (one seed)" if _num_seeds(block) == 1 else ""
+
+
+def _by_one_seed(block: Block) -> str:
+    return ", by one seed" if _num_seeds(block) == 1 else ""
 
 
 def _missing(table: PaperTable) -> list[str]:
