@@ -75,7 +75,8 @@ def _equal_to_random(table: PaperTable) -> Claim:
     if not gaps:
         return Claim(words, "not run", "")
     found = "; ".join(f"{name}: {gap:+.2f} points" for name, gap in gaps.items())
-    return Claim(words, "not exactly" if any(gaps.values()) else "yes", found)
+    most = max(map(abs, gaps.values()))
+    return Claim(words, f"to within {most:.2f} points" if most else "yes", found)
 
 
 def _extreme(words: str, table: PaperTable, label: str, *, sign: int) -> Claim:
