@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import lzma
 import mmap
 import os
+import zipfile
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,6 +17,7 @@ from terrafl.errors import DataError
 from terrafl.folders import chosen, home, user_cache
 
 __all__ = [
+    "BROKEN_ZIP",
     "Bytes",
     "DataFile",
     "Described",
@@ -30,6 +33,17 @@ Progress = Callable[[str, int, int | None], None]
 
 Bytes = bytes | memoryview
 """The content of a file: unpacked in memory, or mapped where it lies."""
+
+BROKEN_ZIP = (
+    ValueError,
+    KeyError,
+    EOFError,
+    RuntimeError,
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+)
+"""What reading a zip file of any content can bring about, besides errors of the system."""
 
 Content_co = TypeVar("Content_co", covariant=True)
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import io
-import lzma
 import zipfile
-import zlib
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from terrafl.data.files import BROKEN_ZIP
 from terrafl.data.npz import Arrays
 from terrafl.errors import DataError
 
@@ -39,16 +38,7 @@ def read_windows(path: Path) -> Arrays:
             zipfile.ZipFile(io.BytesIO(_member(outer, f"{_FOLDER}.zip", _MOST_PACKED))) as inner,
         ):
             return _arrays(inner)
-    except (  # what a zip file of any content can bring about
-        OSError,
-        ValueError,
-        KeyError,
-        EOFError,
-        RuntimeError,
-        zipfile.BadZipFile,
-        zlib.error,
-        lzma.LZMAError,
-    ) as error:
+    except (OSError, *BROKEN_ZIP) as error:
         raise DataError(f"{path} must be UCI HAR's archive; got: {error}.") from error
 
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
-import lzma
 import zipfile
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +14,7 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from terrafl.data.files import Progress
+from terrafl.data.files import BROKEN_ZIP, Progress
 from terrafl.errors import DataError
 
 __all__ = ["ArraySpec", "Arrays", "ArraysFile", "digest_of"]
@@ -78,15 +76,7 @@ class ArraysFile:
                 arrays = {spec.name: _array(file, spec, path) for spec in self.arrays}
         except DataError:
             raise
-        except (  # what a zip file of any content can bring about
-            OSError,
-            ValueError,
-            EOFError,
-            RuntimeError,
-            zipfile.BadZipFile,
-            zlib.error,
-            lzma.LZMAError,
-        ) as error:
+        except (OSError, *BROKEN_ZIP) as error:
             raise DataError(f"{path} must be a whole npz file; got: {error}.") from error
         digest = digest_of(arrays)
         if digest != self.sha256:

@@ -6,18 +6,16 @@ folder gets its final name in one step, once its content has proved right.
 
 from __future__ import annotations
 
-import lzma
 import os
 import shutil
 import stat
 import zipfile
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from terrafl.data.archive import require_tame
-from terrafl.data.files import Progress
+from terrafl.data.files import BROKEN_ZIP, Progress
 from terrafl.errors import DataError
 
 __all__ = ["Tree", "unpack"]
@@ -74,15 +72,7 @@ def unpack(path: Path, tree: Tree, destination: Path, progress: Progress | None 
             f"{path} could not be unpacked to {destination}: {error}. Make room there, or fetch "
             "into another folder."
         ) from error
-    except (  # what a zip file of any content can bring about
-        ValueError,
-        KeyError,
-        EOFError,
-        RuntimeError,
-        zipfile.BadZipFile,
-        zlib.error,
-        lzma.LZMAError,
-    ) as error:
+    except BROKEN_ZIP as error:
         raise DataError(
             f"{path} does not hold the published {tree.name}: {str(error).rstrip('.')}. "
             "Nothing was kept."
