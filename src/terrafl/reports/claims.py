@@ -44,7 +44,7 @@ def judge_claims(tables: Mapping[str, PaperTable]) -> list[Claim]:
 def _best_everywhere(table: PaperTable) -> Claim:
     words = "Terraform is best in every cell of table 1"
     cells = [b for b in table.blocks if any(line.printed is not None for line in b.lines)]
-    run = [block for block in table.blocks if block.group and block.is_decided]
+    run = [block for block in table.blocks if block.is_decided]
     own = [block for block in run if block in cells]
     others = [block for block in run if block not in cells]
     if not own:
@@ -83,7 +83,7 @@ def _extreme(words: str, table: PaperTable, label: str, *, sign: int) -> Claim:
     """Judge whether a row is the best (sign 1) or the poorest (sign -1) after the last round."""
     answers, found = [], []
     for block in table.blocks:
-        if block.group and block.is_decided:
+        if block.is_decided:
             answers.append(_answer(block, label, sign))
             found.append(f"{block.name}{_seeds(block)}: {_in_order(block, LAST_ROUND)}")
             found.append(f"{EQUAL_UPDATES.words} {_in_order(block, EQUAL_UPDATES)}")
@@ -129,7 +129,7 @@ def _thresholds(table: PaperTable) -> Claim:
     answers, found = [], []
     for block in table.blocks:
         # The claim is of no other column; UNIPEN62 stands in for FEMNIST.
-        if block.scenario in ("femnist", "unipen62") and block.group and block.is_decided:
+        if block.scenario in ("femnist", "unipen62") and block.is_decided:
             ours = {line.label: line.ours or 0.0 for line in block.contest}
             close = ours["eta = 2"] - ours["eta = 4"] <= 0.11
             answers.append(("yes" if close else "no") + _by_one_seed(block))
@@ -183,5 +183,5 @@ def _by_one_seed(block: Block) -> str:
 
 
 def _missing(table: PaperTable) -> list[str]:
-    names = [block.name for block in table.blocks if not (block.group and block.is_decided)]
+    names = [block.name for block in table.blocks if not block.is_decided]
     return [f"not run, or not all of it: {listed(names)}"] if names else []

@@ -24,7 +24,7 @@ class Line:
     method
         Our runs; ``None`` where there are none.
     train_s
-        Mean seconds of training, where they are a result.
+        Mean seconds of training and choosing clients, where they are a result.
     beyond_paper
         Whether the method is ours and not the paper's.
     """
@@ -72,6 +72,11 @@ class Block:
     def name(self) -> str:
         """What a sentence calls it."""
         return f"{self.label}, {algorithm_name(self.algorithm)}"
+
+    @property
+    def heading(self) -> str:
+        """Its head in a table of all columns: the label, and the profile that was run."""
+        return f"{self.label} [{self.profile}]" if self.profile else self.label
 
     @property
     def contest(self) -> tuple[Line, ...]:

@@ -13,7 +13,17 @@ from terrafl.reports.estimates import Score
 from terrafl.reports.formats import DASH, as_count, as_gap, as_mean_sd, as_megabytes, in_latex
 from terrafl.reports.paper import Block, Line, relative_gain
 
-__all__ = ["GAINS", "LATEX", "MARKDOWN", "NOT_RUN", "Style", "details", "gains", "overview"]
+__all__ = [
+    "GAINS",
+    "LATEX",
+    "MARKDOWN",
+    "NOT_RUN",
+    "Style",
+    "details",
+    "gains",
+    "overview",
+    "to_best",
+]
 
 NOT_RUN = "not run"
 GAINS = "Best over second (the paper's methods)"
@@ -115,9 +125,9 @@ def _detail(block: Block, line: Line, style: Style) -> list[str]:
         style.text(printed),
         _score(block, method.last_round, style),
         style.text(as_gap(difference, None, None)),
-        style.text(_to_best(method.last_round)),
+        style.text(to_best(method.last_round)),
         _score(block, method.equal_updates, style),
-        style.text(_to_best(method.equal_updates)),
+        style.text(to_best(method.equal_updates)),
         as_count(costs.client_updates),
         f"{costs.mean_last_ten_percent:.2f}",
         f"{costs.accuracy_participating_percent:.2f}",
@@ -129,7 +139,8 @@ def _detail(block: Block, line: Line, style: Style) -> list[str]:
     ]
 
 
-def _to_best(score: Score) -> str:
+def to_best(score: Score) -> str:
+    """Return the difference to the best of the paper's methods, with its interval."""
     gap = score.to_best
     return as_gap(gap.mean, gap.low, gap.high) if gap else DASH
 

@@ -78,9 +78,8 @@ def _latex_overview(table: PaperTable) -> Iterator[str]:
     first = next(iter(groups.values()))
     yield rf"\begin{{tabular}}{{ll{'c' * len(first)}}}"
     for algorithm, blocks in groups.items():
-        heads = [f"{b.label}{f' [{b.profile}]' if b.profile else ''}" for b in blocks]
         yield r"\hline"
-        yield _latex_row(["", "Methodology", *map(LATEX.text, heads)])
+        yield _latex_row(["", "Methodology", *(LATEX.text(block.heading) for block in blocks)])
         for label, cells in overview(blocks, LATEX, timed=table.timed):
             yield _latex_row([algorithm_name(algorithm), label, *cells])
         if not table.timed:

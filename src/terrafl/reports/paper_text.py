@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from terrafl.reports.comparison import Group
-from terrafl.reports.formats import DASH, as_gap, listed
+from terrafl.reports.formats import DASH, listed
 from terrafl.reports.names import algorithm_name
 from terrafl.reports.paper import Block, PaperTable
-from terrafl.reports.paper_cells import GAINS, MARKDOWN, details, gains, overview
+from terrafl.reports.paper_cells import GAINS, MARKDOWN, details, gains, overview, to_best
 from terrafl.reports.standings import LAST_ROUND, LAST_TEN, READINGS, Reading
 from terrafl.reports.verdicts import verdict
 
@@ -33,9 +33,7 @@ def paper_markdown(table: PaperTable, figures: str | None = None) -> str:
     """
     lines = [f"## {table.title}", "", _TIMED if table.timed else _SCORED, ""]
     for blocks in table.by_algorithm.values():
-        heads = [
-            f"{block.label}{f' [{block.profile}]' if block.profile else ''}" for block in blocks
-        ]
+        heads = [block.heading for block in blocks]
         lines += _head([algorithm_name(blocks[0].algorithm), *heads])
         shown = overview(blocks, MARKDOWN, timed=table.timed)
         lines += [_row([label, *cells]) for label, cells in shown]
@@ -43,7 +41,7 @@ def paper_markdown(table: PaperTable, figures: str | None = None) -> str:
             lines.append(_row([GAINS, *map(gains, blocks)]))
         lines.append("")
     if not table.timed:
-        lines += _leaders([block for block in table.blocks if block.group and block.is_decided])
+        lines += _leaders([block for block in table.blocks if block.is_decided])
     for block in table.blocks:
         if block.is_compared:
             lines += _details(table, block, figures)
@@ -124,12 +122,10 @@ def _sentences(block: Block) -> list[str]:
     for method in block.group.methods:
         last, equal = method.last_round, method.equal_updates
         if not method.contends and last.estimate and last.to_best:
-            gap = as_gap(last.to_best.mean, last.to_best.low, last.to_best.high)
-            sentences.append(f"{method.name}, ours, reaches {last.estimate.mean:.1f} % ({gap})")
-            if equal.estimate and equal.to_best:
-                gap = as_gap(equal.to_best.mean, equal.to_best.low, equal.to_best.high)
-                sentences[-1] += f", at equal client updates {equal.estimate.mean:.1f} % ({gap})"
-            sentences[-1] += "."
+            words = f"{method.name}, ours, reaches {last.estimate.mean:.1f} % ({to_best(last)})"
+            if equal.estimate:
+                words += f", at equal client updates {equal.estimate.mean:.1f} % ({to_best(equal)})"
+            sentences.append(f"{words}.")
     missing = [line.label for line in block.lines if line.method is None]
     if missing:
         sentences.append(f"Not run, so not in this verdict: {', '.join(missing)}.")

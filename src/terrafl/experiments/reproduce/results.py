@@ -41,11 +41,14 @@ def seconds_of(run: RunFolder) -> dict[str, float]:
     """Return the seconds that a run spent on training, on choosing clients and on evaluation."""
     # What a run did again after an interruption counts once, as in a run without one.
     events = {(e["event"], e["round"], e.get("iteration")): e for e in read_events(run.timings)}
-    parts = {"iteration": ("train", "train_s"), "selection": ("select", "seconds")}
-    parts["evaluation"] = ("evaluate", "seconds")
+
+    def spent(kind: str, key: str) -> float:
+        return round(sum(float(e[key]) for e in events.values() if e["event"] == kind), 3)
+
     return {
-        name: round(sum(e[key] for (kind, *_), e in events.items() if kind == event), 3)
-        for event, (name, key) in parts.items()
+        "train": spent("iteration", "train_s"),
+        "select": spent("selection", "seconds"),
+        "evaluate": spent("evaluation", "seconds"),
     }
 
 
