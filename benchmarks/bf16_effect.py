@@ -8,7 +8,7 @@ bfloat16 where it would be slow is left out here.
 
 import argparse
 
-from terrafl.engine import trainer
+from terrafl.simulation import trainer
 from terrafl.experiments.api import configure
 from terrafl.experiments.run import execute
 

@@ -19,7 +19,7 @@ ONE = """
 import sys, time
 import torch
 done = time.perf_counter()
-from terrafl.engine.trainer import Trainer
+from terrafl.simulation.trainer import Trainer
 train = Trainer.train
 def first(self, *arguments):
     print("STEP", time.perf_counter() - done, flush=True)

@@ -40,7 +40,9 @@ def test_selection_loads_numpy_and_nothing_heavier():
 
 
 def test_the_guard_and_the_attacks_load_numpy_and_nothing_heavier():
-    loaded = loaded_by("import terrafl.guard, terrafl.attacks; terrafl.guard.Guard()")
+    loaded = loaded_by(
+        "import terrafl.defences.guard, terrafl.defences; terrafl.defences.guard.Guard()"
+    )
 
     assert "numpy" in loaded
     assert not loaded & HEAVY

@@ -12,9 +12,9 @@ from terrafl._version import __version__
 
 if TYPE_CHECKING:
     from terrafl.algorithms import FedAvg, FedProx
+    from terrafl.defences.guard import Guard
     from terrafl.experiments.api import compare, run
     from terrafl.experiments.run import resume
-    from terrafl.guard import Guard
     from terrafl.selection import HBase, HiCSFL, Oort, PowerOfChoice, Random, Terraform
 
 __all__ = [
@@ -39,7 +39,7 @@ __getattr__ = lazily(
         **dict.fromkeys(("FedAvg", "FedProx"), "terrafl.algorithms"),
         **dict.fromkeys(("compare", "run"), "terrafl.experiments.api"),
         "resume": "terrafl.experiments.run",
-        "Guard": "terrafl.guard",
+        "Guard": "terrafl.defences.guard",
         **dict.fromkeys(
             ("HBase", "HiCSFL", "Oort", "PowerOfChoice", "Random", "Terraform"),
             "terrafl.selection",

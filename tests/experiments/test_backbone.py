@@ -5,14 +5,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from terrafl.engine.features import require_weights
 from terrafl.errors import DataError
 from terrafl.experiments import backbone, training
+from terrafl.experiments.assemble import load_data
 from terrafl.experiments.backbone import read_data
 from terrafl.experiments.config import resolve
-from terrafl.experiments.training import load_data
 from terrafl.models import BACKBONES
 from terrafl.models.backbones import WeightsFile
+from terrafl.simulation.features import require_weights
 
 CONTENT = b"weights"
 HERE = "0123456789abcdef"

@@ -5,10 +5,10 @@ import math
 import pytest
 
 from terrafl.data import AlphaGroups, ByOwner, available
-from terrafl.engine.training import LocalTraining
 from terrafl.experiments.config import resolve, scenario_names
 from terrafl.models import CIFAR10CNN, CIFAR100CNN, FEMNISTCNN, HARCNN, Linear
 from terrafl.models.backbones import EfficientNetLite0Backbone, ResNet18Backbone
+from terrafl.simulation.local_training import LocalTraining
 
 # "CIFAR-10 uses 50 clients, and its following 3 scenarios are based on sampling rate = 0.2".
 CIFAR10 = {

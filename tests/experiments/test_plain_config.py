@@ -7,11 +7,11 @@ import tomli_w
 
 from terrafl.algorithms import FedProx
 from terrafl.data import Iid
-from terrafl.engine.training import LearningRateDecay, LocalTraining
 from terrafl.experiments.api import configure
 from terrafl.experiments.config import RunConfig, resolve
 from terrafl.models import FMNISTCNN
 from terrafl.selection import HBase, HiCSFL, Oort, PowerOfChoice, Random, Terraform
+from terrafl.simulation.local_training import LearningRateDecay, LocalTraining
 
 SELECTORS = [
     Random(),

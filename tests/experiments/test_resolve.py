@@ -4,12 +4,12 @@ import pytest
 
 from terrafl.algorithms import FedProx
 from terrafl.data import AlphaGroups, Iid
-from terrafl.engine.training import LearningRateDecay
 from terrafl.errors import ConfigurationError
 from terrafl.experiments.api import configure
 from terrafl.experiments.config import read_toml, resolve
 from terrafl.models import MLP, Linear
 from terrafl.selection import HiCSFL, Random, Terraform
+from terrafl.simulation.local_training import LearningRateDecay
 
 
 def test_nothing_given_is_the_scenario_of_digits():

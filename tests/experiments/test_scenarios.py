@@ -3,9 +3,9 @@
 import pytest
 
 from terrafl.data import AlphaGroups
-from terrafl.engine.training import LocalTraining
 from terrafl.experiments.config import resolve, scenario_names
 from terrafl.models import FMNISTCNN
+from terrafl.simulation.local_training import LocalTraining
 
 # "Scenarios for sampling rate = 0.1, 50 clients", and so on.
 SKEWED = (0.001, 0.002, 0.005, 0.01, 0.5)

@@ -13,7 +13,7 @@ from flwr.serverapp.strategy import FedAvg, FedMedian
 
 from terrafl import Oort, Random, Terraform
 from terrafl.flower import ClientSelection
-from terrafl.flower.border import sound_reply
+from terrafl.flower.reply_checks import checked_reply
 
 pytestmark = pytest.mark.usefixtures("flower")
 
@@ -215,8 +215,8 @@ def test_whatever_a_client_sends_the_border_has_an_answer(data, shape, metrics, 
     record = RecordDict({"m": ArrayRecord({"a": Array("float32", tuple(shape), kind, data)})})
     record["n"] = MetricRecord(metrics)
 
-    judged = sound_reply(
-        Message(record, reply_to=asked), 0.1, node_id=5, sent=sent, weight_key="num-examples"
+    judged = checked_reply(
+        Message(record, reply_to=asked), node_id=5, sent=sent, weight_key="num-examples"
     )
 
     assert isinstance(judged, str)
@@ -231,4 +231,4 @@ def test_a_reply_for_another_node_is_refused():
         RecordDict({"m": MetricRecord({"num-examples": 3}), "a": ArrayRecord()}), reply_to=asked
     )
 
-    assert "another node" in sound_reply(reply, 0.1, node_id=6, sent={}, weight_key="num-examples")
+    assert "another node" in checked_reply(reply, node_id=6, sent={}, weight_key="num-examples")

@@ -14,11 +14,11 @@ from flwr.serverapp.strategy import FedAvg, FedProx
 from safetensors.numpy import load_file
 
 import terrafl
-from terrafl.engine.inprocess import InProcess
-from terrafl.engine.job import TrainTask, arrays_of
-from terrafl.experiments.training import federate, job_of
+from terrafl.defences.guard import Guard
+from terrafl.experiments.assemble import federate, job_of
 from terrafl.flower import ClientSelection, answer, wire
-from terrafl.guard import Guard
+from terrafl.simulation.in_process import InProcess
+from terrafl.simulation.job import TrainTask, arrays_of
 
 pytestmark = pytest.mark.usefixtures("flower")
 
@@ -122,10 +122,8 @@ def nodes_of(crew, data, config):
             )
             (trained,) = crew.train(vector(message.content["arrays"]), [task])
             metrics = MetricRecord({"num-examples": sizes[position]})
-            told = {"train_loss": trained.loss, "train_squared_loss": trained.squared_loss}
-            for name, value in told.items():
-                if value is not None:
-                    metrics[name] = value
+            for name, value in trained.measurements.items():
+                metrics[f"train_{name}"] = value
             arrays = record(crew.layout.tensors(trained.vector))
             return Message(RecordDict({"arrays": arrays, "metrics": metrics}), reply_to=message)
 

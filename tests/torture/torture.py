@@ -26,12 +26,12 @@ from pathlib import Path
 from random import Random
 
 from terrafl.cli.main import main as terrafl
-from terrafl.engine import inprocess  # noqa: F401  # torch, once for all that are forked
 from terrafl.errors import TerraflError
 from terrafl.experiments import training  # noqa: F401  # as above
 from terrafl.experiments.config import RunConfig, resolve
 from terrafl.experiments.run import execute, resume
 from terrafl.runs import read_events
+from terrafl.simulation import in_process  # noqa: F401  # torch, once for all that are forked
 
 FILES = ("config.toml", "journal.jsonl", "model.safetensors", "summary.json")
 DEADLINE_S = 300

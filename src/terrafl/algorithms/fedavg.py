@@ -8,15 +8,12 @@ AISTATS 2017.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
-from terrafl.algorithms.average import weighted_mean
-from terrafl.algorithms.protocol import Array, LocalModel, Vector
+from terrafl.algorithms.protocol import Array, Mean
+from terrafl.records import Population, State, Update, Vector
 
 __all__ = ["FedAvg"]
 
@@ -36,13 +33,15 @@ class FedAvg:
         """Return the gradient of the loss as it is."""
         return gradient
 
-    def aggregate(self, received: Vector, models: Sequence[LocalModel]) -> Vector:
-        """Return the weighted mean."""
-        return weighted_mean(models)
+    def aggregate(
+        self, received: Vector, updates: Sequence[Update], population: Population, mean: Mean
+    ) -> Vector:
+        """Return the mean."""
+        return mean(received, updates)
 
-    def state(self) -> Mapping[str, NDArray[np.generic]]:
+    def state(self) -> State:
         """Remember nothing."""
         return {}
 
-    def restore(self, state: Mapping[str, NDArray[np.generic]]) -> None:
+    def restore(self, state: State) -> None:
         """Take up nothing."""

@@ -7,16 +7,13 @@ Li et al., "Federated Optimization in Heterogeneous Networks", MLSys 2020.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
-from terrafl.algorithms.average import weighted_mean
-from terrafl.algorithms.protocol import Array, LocalModel, Vector
+from terrafl.algorithms.protocol import Array, Mean
 from terrafl.errors import require
+from terrafl.records import Population, State, Update, Vector
 
 __all__ = ["FedProx"]
 
@@ -55,13 +52,15 @@ class FedProx:
         r"""Return $\nabla F_k(\theta) + \mu (\theta - \theta_{r,t})$."""
         return gradient + self.mu * (parameter - received)
 
-    def aggregate(self, received: Vector, models: Sequence[LocalModel]) -> Vector:
-        """Return the weighted mean."""
-        return weighted_mean(models)
+    def aggregate(
+        self, received: Vector, updates: Sequence[Update], population: Population, mean: Mean
+    ) -> Vector:
+        """Return the mean."""
+        return mean(received, updates)
 
-    def state(self) -> Mapping[str, NDArray[np.generic]]:
+    def state(self) -> State:
         """Remember nothing."""
         return {}
 
-    def restore(self, state: Mapping[str, NDArray[np.generic]]) -> None:
+    def restore(self, state: State) -> None:
         """Take up nothing."""

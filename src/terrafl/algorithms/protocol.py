@@ -6,16 +6,20 @@ statistics. What an algorithm does to it is the same on one machine and on many.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import ClassVar, Protocol, Self, TypeVar, runtime_checkable
 
-import numpy as np
-from numpy.typing import NDArray
+from terrafl.errors import TerraflError
+from terrafl.records import Population, State, Update, Vector
 
-__all__ = ["Algorithm", "Array", "ArrayLike", "LocalModel", "Vector"]
+__all__ = ["Algorithm", "Array", "ArrayLike", "Mean", "NotAggregated"]
 
-Vector = NDArray[np.float32]
+Mean = Callable[[Vector, Sequence[Update]], Vector]
+"""Returns the mean of updates, given the model they started from."""
+
+
+class NotAggregated(TerraflError):
+    """There is no next model: the global one stays, and the reason is written down."""
 
 
 class ArrayLike(Protocol):
@@ -27,28 +31,6 @@ class ArrayLike(Protocol):
 
 
 Array = TypeVar("Array", bound=ArrayLike)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class LocalModel:
-    r"""What one client sends back.
-
-    Parameters
-    ----------
-    client_id
-        The client, $k$.
-    vector
-        Its model after local training, $\theta^k$.
-    weight
-        Its weight in the average, before normalisation.
-    num_steps
-        Optimiser steps it took.
-    """
-
-    client_id: str
-    vector: Vector
-    weight: float
-    num_steps: int
 
 
 @runtime_checkable
@@ -78,14 +60,28 @@ class Algorithm(Protocol):
         """
         ...
 
-    def aggregate(self, received: Vector, models: Sequence[LocalModel]) -> Vector:
-        """Return the next global model from at least one local model, in client order."""
+    def aggregate(
+        self, received: Vector, updates: Sequence[Update], population: Population, mean: Mean
+    ) -> Vector:
+        """Return the next global model.
+
+        Parameters
+        ----------
+        received
+            The model that the clients started from.
+        updates
+            At least one, in client order.
+        population
+            Everybody.
+        mean
+            The weighted mean of the updates, or a robust rule in its place.
+        """
         ...
 
-    def state(self) -> Mapping[str, NDArray[np.generic]]:
+    def state(self) -> State:
         """Return what must survive a restart."""
         ...
 
-    def restore(self, state: Mapping[str, NDArray[np.generic]]) -> None:
+    def restore(self, state: State) -> None:
         """Take up a state that :meth:`state` returned."""
         ...

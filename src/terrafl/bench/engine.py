@@ -14,15 +14,15 @@ from typing import Any
 from terrafl.bench.meter import TreeMemory
 from terrafl.bench.workloads import WORKLOADS, Workload, benchmark_data
 from terrafl.data import FederatedData
-from terrafl.engine.crew import Crew
-from terrafl.engine.job import arrays_of
-from terrafl.engine.pool import Pool
-from terrafl.engine.record import Record
-from terrafl.engine.rounds import Rounds
-from terrafl.engine.state import RunState
-from terrafl.experiments.training import job_of, plan_of
+from terrafl.experiments.assemble import job_of, plan_of
+from terrafl.federation.loop import Loop
+from terrafl.federation.record import Record
 from terrafl.runs import RunFolder
 from terrafl.seeds import stream
+from terrafl.simulation.federation import SimulatedFederation
+from terrafl.simulation.job import arrays_of
+from terrafl.simulation.pool import Pool
+from terrafl.simulation.process_group import ProcessGroup
 
 __all__ = ["Measured", "measure_engine"]
 
@@ -78,12 +78,14 @@ def measure_engine(
     """Measure workloads, engine and loops taking turns."""
     measured = []
     for name in names:
-        with Crew("terrafl.bench.loops", workers) as crowd:
+        with ProcessGroup("terrafl.bench.loops", workers) as crowd:
             measured.append(_measure(WORKLOADS[name], crowd, workers, repetitions, say))
     return measured
 
 
-def _measure(workload: Workload, crowd: Crew, workers: int, repetitions: int, say: Say) -> Measured:
+def _measure(
+    workload: Workload, crowd: ProcessGroup, workers: int, repetitions: int, say: Say
+) -> Measured:
     config = workload.config()
     with TemporaryDirectory() as folder, Pool(workers) as pool:
         dataset, data_name = benchmark_data()
@@ -91,19 +93,18 @@ def _measure(workload: Workload, crowd: Crew, workers: int, repetitions: int, sa
         data = FederatedData(dataset, partition)
         pool.open(job_of(config, data), arrays_of(data), most_clients=config.clients_per_round)
         with RunFolder(Path(folder)) as held, Record(held) as record, TreeMemory(pool.pids) as tree:
-            state = record.open(
-                config.selector, config.algorithm, lambda: RunState(pool.initial_model)
+            federation = SimulatedFederation(
+                data=data, executor=pool, training=config.training, seed=config.seed
             )
-            rounds = Rounds(
+            loop = Loop(
                 plan=plan_of(config),
-                data=data,
+                federation=federation,
                 selector=config.selector,
                 algorithm=config.algorithm,
-                workers=pool,
                 record=record,
-                state=state,
+                initial_model=pool.initial_model,
             )
-            bench = _Bench(workload, crowd, rounds, data)
+            bench = _Bench(workload, crowd, loop, federation)
             bench.repetition()  # warm-up
             times = []
             for i in range(repetitions):
@@ -132,17 +133,18 @@ def _measure(workload: Workload, crowd: Crew, workers: int, repetitions: int, sa
 @dataclass(slots=True)
 class _Bench:
     workload: Workload
-    crowd: Crew
-    rounds: Rounds
-    data: FederatedData
+    crowd: ProcessGroup
+    loop: Loop
+    federation: SimulatedFederation
     samples: int = 0
 
     def repetition(self) -> dict[str, float]:
         """Let everyone do the same work once; return the seconds each took."""
-        times = {"engine": _timed(self.rounds.run_round)}
-        cohort = self.rounds.state.participants
-        rows = [self.data.partition.train[p] for p in self.rounds.population.index(cohort)]
-        self.samples = self.rounds.plan.training.epochs * sum(map(len, rows))
+        times = {"engine": _timed(self.loop.run_round)}
+        federation, cohort = self.federation, self.loop.state.participants
+        positions = federation.population.index(cohort)
+        rows = [federation.data.partition.train[position] for position in positions]
+        self.samples = federation.training.epochs * sum(map(len, rows))
         longest_first = sorted((part.tolist() for part in rows), key=len, reverse=True)
         for loop in ("stock", "fused", "foreach"):
             work = [
@@ -154,14 +156,14 @@ class _Bench:
 
     def _evaluations(self) -> dict[str, float]:
         """Return the seconds of evaluations and of forward passes, in turns."""
-        model, spent = self.rounds.state.model, {"evaluation": 0.0, "forward": 0.0}
+        model, spent = self.loop.state.model, {"evaluation": 0.0, "forward": 0.0}
         while spent["forward"] < _LEAST_SECONDS:
-            spent["evaluation"] += _timed(lambda: self.rounds.workers.evaluate(model))
+            spent["evaluation"] += _timed(lambda: self.federation.executor.evaluate(model))
             spent["forward"] += _timed(lambda: self.crowd.ask(self._forward()))
         return spent
 
     def _forward(self) -> list[dict[str, Any]]:  # Any: what JSON can hold
-        total, parts = len(self.data.dataset.test), len(self.crowd)
+        total, parts = len(self.federation.data.dataset.test), len(self.crowd)
         ends = [total * i // parts for i in range(parts + 1)]
         return [{"workload": self.workload.name, "start": a, "stop": b} for a, b in pairwise(ends)]
 

@@ -16,8 +16,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from terrafl.bench.workloads import WORKLOADS, benchmark_data
-from terrafl.engine.process import Message, serve
 from terrafl.seeds import torch_stream
+from terrafl.simulation.process import Message, serve
 
 __all__ = ["LOOPS"]
 

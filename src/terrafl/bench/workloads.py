@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from terrafl.algorithms import FedAvg
 from terrafl.data import Dataset, Examples, Iid, load
 from terrafl.data.dataset import Normalisation
-from terrafl.engine.training import LocalTraining
 from terrafl.errors import DataError
 from terrafl.experiments.config import RunConfig
 from terrafl.models import FEMNISTCNN, MLP, Model
 from terrafl.seeds import stream
 from terrafl.selection import Random
+from terrafl.simulation.local_training import LocalTraining
 
 __all__ = ["WORKLOADS", "Workload", "benchmark_data"]
 

@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from terrafl.attacks import KINDS
 from terrafl.cli import options as o
 from terrafl.cli.compare import numbers
 from terrafl.cli.progress import cell_progress
+from terrafl.defences import KINDS
 from terrafl.experiments.api import Settings, default_workers
 from terrafl.experiments.attacked.plan import (
     METHODS,

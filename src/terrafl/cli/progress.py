@@ -23,9 +23,9 @@ from rich.progress import (
 from rich.text import Text
 
 from terrafl.cli.rates import Unit, amount, rate, time_left
-from terrafl.engine.features import OnImages
 from terrafl.experiments.run import OnRound
 from terrafl.experiments.sweep import Cell, OnCell
+from terrafl.simulation.features import OnImages
 
 __all__ = ["OnItem", "bars", "cell_progress", "image_progress", "item_progress", "run_progress"]
 

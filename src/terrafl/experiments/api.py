@@ -16,10 +16,10 @@ from numbers import Integral
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
-from terrafl.algorithms import Aggregation, Algorithm
-from terrafl.attacks import Attack
+from terrafl.algorithms import Algorithm
 from terrafl.data import Partitioner
-from terrafl.engine.training import LocalTraining
+from terrafl.defences import Attack, Guard
+from terrafl.defences.robust import Aggregation
 from terrafl.errors import ConfigurationError, require
 from terrafl.experiments.compared import Compared
 from terrafl.experiments.config import RunConfig, read_configuration, resolve
@@ -27,11 +27,11 @@ from terrafl.experiments.result import Result
 from terrafl.experiments.run import OnRound, execute
 from terrafl.experiments.sweep import Cell, OnCell, sweep
 from terrafl.experiments.tracking import MakeTracker, Tracking
-from terrafl.guard import Guard
 from terrafl.models import Model
 from terrafl.runs.temporary import TemporaryFolder
 from terrafl.selection import SELECTORS, Selector
 from terrafl.settings import to_plain, to_plain_named
+from terrafl.simulation.local_training import LocalTraining
 
 __all__ = ["Settings", "cells", "compare", "configure", "default_workers", "run"]
 

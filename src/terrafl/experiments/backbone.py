@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 from terrafl.data import is_slow, load
 from terrafl.data.files import Progress
-from terrafl.engine.features import OnImages, require_weights
 from terrafl.experiments.config import RunConfig
 from terrafl.seeds import stream
+from terrafl.simulation.features import OnImages, require_weights
 
 __all__ = ["compute_features", "read_data"]
 
@@ -55,7 +55,7 @@ def compute_features(
     with_backbone = [config for config in configs if config.backbone is not None]
     if not with_backbone:
         return
-    from terrafl.experiments.training import load_data
+    from terrafl.experiments.assemble import load_data
 
     seen: list[tuple[str, object]] = []
     for config in with_backbone:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from terrafl.engine.process import Message, serve
 from terrafl.experiments.config import RunConfig
 from terrafl.experiments.sweep import Cell, finish
+from terrafl.simulation.process import Message, serve
 
 
 def run_cell(message: Message, answer: Callable[[Message], None]) -> None:

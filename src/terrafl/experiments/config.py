@@ -12,17 +12,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from terrafl.algorithms import (
-    AGGREGATIONS,
-    ALGORITHMS,
-    Aggregation,
-    Algorithm,
-    require_tolerable,
-)
-from terrafl.attacks import Attack
+from terrafl.algorithms import ALGORITHMS, Algorithm
 from terrafl.data import PARTITIONERS, Partitioner, available, is_own
-from terrafl.engine.job import OnClientFailure, Precision
-from terrafl.engine.training import LocalTraining
+from terrafl.defences import Attack, Guard
+from terrafl.defences.robust import AGGREGATIONS, Aggregation, require_tolerable
 from terrafl.errors import ConfigurationError, require
 from terrafl.experiments.layers import (
     default_scenario,
@@ -33,11 +26,13 @@ from terrafl.experiments.layers import (
     scenario_names,
 )
 from terrafl.experiments.naming import variant_of
-from terrafl.guard import Guard
 from terrafl.models import MODELS, Model
 from terrafl.models.backbones import BACKBONES, Backbone
+from terrafl.runs import Labels
 from terrafl.selection import SELECTORS, Selector
 from terrafl.settings import build, named, suggest, to_plain, to_plain_named
+from terrafl.simulation.job import OnClientFailure, Precision
+from terrafl.simulation.local_training import LocalTraining
 
 __all__ = ["RunConfig", "read_configuration", "read_toml", "resolve", "scenario_names"]
 
@@ -127,15 +122,10 @@ class RunConfig:
         patient = self.patience is None or self.patience >= 1
         require(patient, "patience", self.patience, "an integer of at least 1, or left out")
         if self.aggregation is not None:
-            require_tolerable(self.aggregation, *self._smallest_cohort())
-
-    def _smallest_cohort(self) -> tuple[int, str]:
-        """Return the fewest models that are averaged when everybody answers, and why."""
-        eta = getattr(self.selector, "eta", None)
-        keeps = getattr(self.selector, "anchor", False)
-        if eta is None or keeps or eta >= self.clients_per_round:
-            return self.clients_per_round, "clients_per_round"
-        return eta, "the selector's eta"
+            smallest = self.selector.smallest_cohort(self.clients_per_round)
+            is_whole = smallest == self.clients_per_round
+            why = "clients_per_round" if is_whole else "the selector's smallest cohort"
+            require_tolerable(self.aggregation, smallest, why)
 
     def to_plain(self) -> Plain:
         """Return the configuration as TOML values, from which :meth:`from_plain` restores it."""
@@ -163,6 +153,21 @@ class RunConfig:
         own = ("seed", "selector", "on_client_failure")
         shared = {key: plain[key] for key in sorted(plain) if key not in own}
         return hashlib.sha256(json.dumps(shared, sort_keys=True).encode()).hexdigest()[:12]
+
+    @property
+    def labels(self) -> Labels:
+        """What results call this run."""
+        return Labels(
+            dataset=self.dataset,
+            scenario=self.scenario,
+            model=self.model_label,
+            selector=type(self.selector).name,
+            algorithm=type(self.algorithm).name,
+            seed=self.seed,
+            profile=self.profile,
+            variant=self.variant,
+            experiment=self.experiment,
+        )
 
     @property
     def model_label(self) -> str:

@@ -60,7 +60,8 @@ def read_toml(path: Path) -> Plain:
 def read_configuration(path: Path) -> Plain:
     """Read a configuration file, such as the ``config.toml`` of a run."""
     plain = read_toml(path)
-    plain.pop("versions", None)  # what a run was made with is not a setting
+    for about in ("labels", "versions"):  # what a run is called and made with is no setting
+        plain.pop(about, None)
     return plain
 
 

@@ -35,6 +35,7 @@ def opening_summary(folder: RunFolder) -> Summary:
     """
     plain = read_toml(folder.config)
     versions = plain.pop("versions", {})
+    plain.pop("labels", None)
     names = {key: str(_table(plain, key).get("name", "")) for key in _PARTS}
     if not names["selector"] or not names["algorithm"]:
         raise RunFolderError(f"{folder.config} must be the configuration of a terrafl run.")

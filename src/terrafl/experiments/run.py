@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 
 from terrafl.errors import RunFolderError, UserError
@@ -45,7 +46,7 @@ def execute(
         Least seconds between checkpoints.
     """
     # torch is loaded here and not before: reading configurations and results needs none.
-    from terrafl.experiments.training import train
+    from terrafl.experiments.assemble import train
 
     temporary = None
     if out is None:
@@ -104,7 +105,7 @@ def resume(
         Go on although settings or versions have changed since the newest checkpoint, and write
         that into the journal; otherwise it is refused.
     """
-    from terrafl.experiments.training import train  # torch, see execute
+    from terrafl.experiments.assemble import train  # torch, see execute
 
     folder = RunFolder(Path(path))
     if not folder.is_started:
@@ -150,5 +151,5 @@ def read_config(folder: RunFolder) -> RunConfig:
 def _write_config(folder: RunFolder, config: RunConfig) -> None:
     import tomli_w
 
-    plain = config.to_plain() | {"versions": versions()}
+    plain = config.to_plain() | {"labels": asdict(config.labels), "versions": versions()}
     write_atomically(folder.config, tomli_w.dumps(plain).encode())

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from terrafl.engine.process import ChildDied, JsonProcess
 from terrafl.errors import RunFolderError, TerraflError, UserError
 from terrafl.experiments.config import RunConfig
 from terrafl.experiments.drift import warn_of_drift
 from terrafl.experiments.run import OnRound, execute, read_config, resume
 from terrafl.runs import RunFolder
+from terrafl.simulation.process import ChildDied, JsonProcess
 
 __all__ = ["Cell", "OnCell", "finish", "sweep"]
 

@@ -2,45 +2,38 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from flwr.app import ArrayRecord, ConfigRecord
 from flwr.serverapp.strategy import Strategy
 
+from terrafl.defences import Guard
 from terrafl.experiments.naming import variant_of
 from terrafl.flower.subset import wrapped
-from terrafl.guard import Guard
+from terrafl.runs import Labels
 from terrafl.selection import Selector
 from terrafl.settings import to_plain, to_plain_named
 
-__all__ = ["Labels", "labels_of", "settings_of", "told"]
+__all__ = ["config_values", "labels_of", "settings_of"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Labels:
-    """The names in a summary; see :class:`terrafl.runs.Summary`."""
-
-    dataset: str
-    model: str
-    selector: str
-    variant: str
-    algorithm: str
-    seed: int
-
-
-def labels_of(
-    selector: Selector, strategy: Strategy, *, dataset: str, model: str, seed: int
-) -> Labels:
+def labels_of(selector: Selector, strategy: Strategy, settings: Mapping[str, Any]) -> Labels:
     """Name a run by its parts; a strategy by its class and those that it wraps."""
+    shared = {key: value for key, value in settings.items() if key not in ("seed", "selector")}
+    digest = hashlib.sha256(json.dumps(shared, sort_keys=True).encode()).hexdigest()
     return Labels(
-        dataset=dataset,
-        model=model,
+        dataset=settings["dataset"],
+        scenario="",
+        model=settings["model"],
         selector=type(selector).name,
-        variant=variant_of(selector, {}),
         algorithm="+".join(type(inner).__name__ for inner in wrapped(strategy)).lower(),
-        seed=seed,
+        seed=settings["seed"],
+        profile="",
+        variant=variant_of(selector, {}),
+        experiment=digest[:12],
     )
 
 
@@ -67,6 +60,6 @@ def _scalars(values: Mapping[str, object]) -> dict[str, bool | int | float | str
     }
 
 
-def told(config: ConfigRecord | None) -> dict[str, Any]:  # Any: what TOML can hold
-    """Return what clients are told in every round, as far as a configuration file can hold it."""
+def config_values(config: ConfigRecord | None) -> dict[str, Any]:  # Any: what TOML can hold
+    """Return the values sent to clients in every round that a configuration file can hold."""
     return {k: v for k, v in (config or {}).items() if not isinstance(v, bytes)}

@@ -14,10 +14,11 @@ from flwr.serverapp import Grid
 from numpy.typing import NDArray
 
 from terrafl.errors import TerraflError
-from terrafl.flower.border import too_large
 from terrafl.flower.exchange import pull, send
 from terrafl.flower.questions import identity_in, identity_question
-from terrafl.selection import Population, Refusal, Report
+from terrafl.flower.reply_checks import too_large
+from terrafl.records import Population, Refusal, Report
+from terrafl.runs import events
 
 __all__ = ["Identity", "Roster"]
 
@@ -89,11 +90,13 @@ class Roster:
             there = self.online(grid)
         if not there:
             raise TerraflError(
-                f"no client could be reached within {wait_s:g} s: start the nodes, then this "
-                "server again with the same run folder to go on."
+                f"no client could be reached within {wait_s:g} s: start the nodes, then start this "
+                "server again with the same run folder to resume."
             )
         if not enough(there):
-            _log.warning("going on with the %d clients that came in %g s", len(there), wait_s)
+            _log.warning(
+                "continuing with the %d clients that connected in %g s", len(there), wait_s
+            )
         return refused
 
     def online(self, grid: Grid) -> dict[str, int]:
@@ -108,6 +111,28 @@ class Roster:
     def population(self) -> Population:
         """Return everybody heard of."""
         return Population.of({client: max(1, size) for client, size in self.sizes.items()})
+
+    def describe(self) -> events.Federation:
+        """Return what a journal says of the clients; sizes only where all are known."""
+        ids = sorted(self.sizes)
+        sizes = [self.sizes[client] for client in ids]
+        known = all(sizes)
+        return events.Federation(
+            clients=len(ids),
+            examples=sum(sizes) if known else None,
+            size_min=min(sizes) if known else None,
+            size_median=float(np.median(sizes)) if known else None,
+            size_max=max(sizes) if known else None,
+            mean_classes=None,
+            mean_distance=None,
+            redraws=None,
+            repaired=None,
+            ids=ids,
+            sizes=sizes if known else None,
+            distances=None,
+            labels=None,
+            schema=events.SCHEMA,
+        )
 
     def learn(self, reports: Iterable[Report]) -> None:
         """Remember the sizes that accepted reports state."""

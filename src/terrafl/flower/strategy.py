@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal
 
@@ -11,25 +11,28 @@ from flwr.app import ArrayRecord, ConfigRecord, Message, MetricRecord
 from flwr.serverapp import Grid
 from flwr.serverapp.strategy import Result, Strategy
 
+from terrafl.defences import Guard
 from terrafl.errors import ConfigurationError, require
-from terrafl.flower.base_state import BaseState
-from terrafl.flower.evaluation import note_evaluation, sound_evaluations
-from terrafl.flower.labels import labels_of, settings_of, told
-from terrafl.flower.plan import FlowerPlan
+from terrafl.federation.loop import Loop, Plan
+from terrafl.flower.algorithm import StrategyAlgorithm
+from terrafl.flower.federation import Evaluate, FlowerFederation
+from terrafl.flower.history import History
+from terrafl.flower.labels import config_values, labels_of, settings_of
+from terrafl.flower.model_arrays import ModelArrays
 from terrafl.flower.roster import Identity, Roster
-from terrafl.flower.rounds import FlowerRounds
-from terrafl.flower.state import FlowerState
-from terrafl.flower.subset import SubsetGrid, nodes_to_evaluate, wrapped
-from terrafl.flower.trace import Trace
-from terrafl.guard import Guard
+from terrafl.flower.run_folder import FlowerRunFolder
+from terrafl.flower.subset import wrapped
 from terrafl.selection import Selector
+from terrafl.selection.final_layer import MEASURABLE
 
 __all__ = ["ClientSelection"]
 
 _log = logging.getLogger(__name__)
 
-Evaluate = Callable[[int, ArrayRecord], MetricRecord | None]
-Aggregated = tuple[ArrayRecord | None, MetricRecord | None]
+_OUTERMOST = (
+    "ClientSelection must be the outermost strategy, and run by its own start(): give it the "
+    "other strategy, not the other way round."
+)
 
 
 class ClientSelection(Strategy):
@@ -51,8 +54,8 @@ class ClientSelection(Strategy):
     seed
         Of the selector's random streams.
     guard
-        What is done about clients that lie or attack, see :class:`terrafl.guard.Guard`; on with
-        its defaults unless ``None``, which trusts whatever passes the border.
+        Bounds what clients that lie or attack can do, see :class:`terrafl.defences.Guard`; on with
+        its defaults unless ``None``, which trusts every update that passes the checks.
     out
         Run folder: journal, checkpoints, model and summary, as a run of the simulator has them.
         A run that was killed goes on when it is started again with the same folder. Left out,
@@ -105,15 +108,10 @@ class ClientSelection(Strategy):
         require(epochs >= 1, "epochs", epochs, "an integer of at least 1")
         known = ("node-config", "public-key")
         require(identity in known, "identity", identity, f"one of {', '.join(known)}")
-        if getattr(selector, "anchor", False):
-            raise ConfigurationError(
-                "a selector that keeps models of earlier iterations in the average (anchor) cannot "
-                "be used on Flower, where the strategy averages: leave it out."
-            )
         if out is not None and any(getattr(s, "accountant", None) for s in wrapped(strategy)):
             raise ConfigurationError(
-                "a strategy with a privacy accountant cannot be gone on with after a crash, as "
-                "Flower does not store what was spent: leave out the run folder."
+                "a strategy with a privacy accountant cannot be resumed after a crash, as Flower "
+                "does not store what was spent: leave out the run folder."
             )
         self.strategy = strategy
         self.selector = selector
@@ -124,9 +122,6 @@ class ClientSelection(Strategy):
         self.identity, self.final_layer = identity, final_layer
         self.wait_s, self.epochs = wait_s, epochs
         self.accuracy_key, self.dataset, self.model = accuracy_key, dataset, model
-        self._rounds: FlowerRounds | None = None
-        self._config = ConfigRecord()
-        self._is_centrally_evaluated = False
 
     def start(  # noqa: PLR0917 - the signature is Flower's
         self,
@@ -138,21 +133,11 @@ class ClientSelection(Strategy):
         evaluate_config: ConfigRecord | None = None,
         evaluate_fn: Evaluate | None = None,
     ) -> Result:
-        """Run the rounds, or those that remain; see :meth:`flwr.serverapp.strategy.Strategy.start`.
+        """Run the rounds, or those that remain.
 
-        After a restart Flower counts the finished rounds once more, without training them.
+        Parameters and result are those of :meth:`flwr.serverapp.strategy.Strategy.start`.
         """
         require(timeout > 0, "timeout", timeout, "a number of seconds above 0")
-        plan = FlowerPlan(
-            num_rounds=num_rounds,
-            clients_per_round=self.clients_per_round,
-            seed=self.seed,
-            epochs=self.epochs,
-            timeout_s=timeout,
-            wait_s=self.wait_s,
-            final_layer=self.final_layer,
-        )
-        self._is_centrally_evaluated = evaluate_fn is not None
         settings = {
             "rounds": num_rounds,
             "clients_per_round": self.clients_per_round,
@@ -161,78 +146,76 @@ class ClientSelection(Strategy):
             "dataset": self.dataset,
             "model": self.model,
             "epochs": self.epochs,
-            "train_config": told(train_config),
+            "train_config": config_values(train_config),
             **settings_of(self.selector, self.strategy, self.guard, initial_arrays),
         }
-        with Trace(self.out, settings) as trace:
-            self._rounds = self._opened(plan, grid, initial_arrays, trace)
-            try:
-                result = super().start(
-                    grid,
-                    initial_arrays,
-                    num_rounds,
-                    timeout,
-                    train_config,
-                    evaluate_config,
-                    self._remembered(evaluate_fn) if evaluate_fn else None,
-                )
-                self._close_round()
-                names = {"dataset": self.dataset, "model": self.model}
-                labels = labels_of(self.selector, self.strategy, seed=self.seed, **names)
-                trace.finish(self._rounds.state, labels)
-            finally:
-                self._rounds = None
-        return result
+        labels = labels_of(self.selector, self.strategy, settings)
+        wants_layer = bool(MEASURABLE & self.selector.needs)
+        model = ModelArrays(initial_arrays, self.final_layer, wants_final_layer=wants_layer)
+        history = History()
+        federation = FlowerFederation(
+            grid=grid,
+            strategy=self.strategy,
+            model=model,
+            history=history,
+            roster=Roster(self.identity),
+            clients_per_round=self.clients_per_round,
+            seed=self.seed,
+            epochs=self.epochs,
+            timeout_s=timeout,
+            wait_s=self.wait_s,
+            train_config=train_config or ConfigRecord(),
+            evaluate_config=evaluate_config or ConfigRecord(),
+            evaluate_fn=evaluate_fn,
+            accuracy_key=self.accuracy_key,
+        )
+        self.summary()
+        folder = FlowerRunFolder(self.out, settings, labels)
+        with folder, folder.record() as record:
+            loop = Loop(
+                plan=Plan(
+                    num_rounds=num_rounds,
+                    clients_per_round=self.clients_per_round,
+                    seed=self.seed,
+                ),
+                federation=federation,
+                selector=self.selector,
+                algorithm=StrategyAlgorithm(self.strategy, model, history),
+                guard=self.guard,
+                record=record,
+                initial_model=model.vector,
+                records_weights=self.guard is not None,
+                on_round=lambda state: _log.info("round %d of %d done", state.round, num_rounds),
+            )
+            federation.evaluate_centrally(0, initial_arrays)
+            loop.run()
+            arrays = model.record_of(loop.state.model)
+            folder.finish(loop.state, model, num_rounds)
+        return Result(arrays, history.train, history.evaluate, history.central)
 
     def configure_train(
         self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid
     ) -> Iterable[Message]:
-        """Send nothing yet: a round is a conversation, and :meth:`aggregate_train` holds it."""
-        self._config = config
-        return []
+        """Refuse: only :meth:`start` runs rounds."""
+        raise ConfigurationError(_OUTERMOST)
 
-    def aggregate_train(self, server_round: int, replies: Iterable[Message]) -> Aggregated:
-        """Hold the round's conversation; return its last model and metrics."""
-        rounds = self._running()
-        if server_round - 1 > rounds.state.round:
-            self._close_round()
-        state = rounds.state
-        if server_round - 1 == state.round:
-            rounds.run_round(self._config)
-        newest = server_round >= state.round  # the last round that has been trained
-        return (state.arrays if newest else None), state.history.train.get(server_round)
+    def aggregate_train(
+        self, server_round: int, replies: Iterable[Message]
+    ) -> tuple[ArrayRecord | None, MetricRecord | None]:
+        """Refuse: only :meth:`start` runs rounds."""
+        raise ConfigurationError(_OUTERMOST)
 
     def configure_evaluate(
         self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid
     ) -> Iterable[Message]:
-        """Let the strategy evaluate, unless it would wait for nodes that are not there."""
-        rounds = self._running()
-        if server_round - 1 < rounds.state.round:
-            return []
-        nodes = list(grid.get_node_ids())
-        wanted = nodes_to_evaluate(self.strategy, len(nodes))
-        if len(nodes) < wanted:
-            _log.warning("evaluation needs %d nodes and is left out: %d", wanted, len(nodes))
-            return []
-        return self.strategy.configure_evaluate(
-            server_round, arrays, config, SubsetGrid(grid, nodes)
-        )
+        """Refuse: only :meth:`start` runs rounds."""
+        raise ConfigurationError(_OUTERMOST)
 
     def aggregate_evaluate(
         self, server_round: int, replies: Iterable[Message]
     ) -> MetricRecord | None:
-        """Let the strategy average the evaluations that pass the border."""
-        rounds = self._running()
-        state = rounds.state
-        if server_round - 1 < state.round:
-            return state.history.evaluate.get(server_round)
-        sound = sound_evaluations(rounds, replies)
-        metrics = self.strategy.aggregate_evaluate(server_round, sound)
-        if metrics is not None:
-            state.history.evaluate[server_round] = metrics
-            if not self._is_centrally_evaluated:
-                note_evaluation(self._running(), metrics, self.accuracy_key)
-        return metrics
+        """Refuse: only :meth:`start` runs rounds."""
+        raise ConfigurationError(_OUTERMOST)
 
     def summary(self) -> None:
         """Log what is wrapped, and by what."""
@@ -242,58 +225,3 @@ class ClientSelection(Strategy):
             self.clients_per_round,
         )
         self.strategy.summary()
-
-    def _opened(
-        self, plan: FlowerPlan, grid: Grid, initial_arrays: ArrayRecord, trace: Trace
-    ) -> FlowerRounds:
-        base_state, checkpoint = BaseState(self.strategy), trace.open()
-        roster = Roster(self.identity)
-        if checkpoint is None:
-            state = FlowerState(initial_arrays)
-        else:
-            state = FlowerState.from_checkpoint(checkpoint, self.selector, base_state, self.guard)
-            roster.sizes |= checkpoint.values["sizes"]
-            _log.warning("going on after %d whole rounds", state.round)
-        return FlowerRounds(
-            plan=plan,
-            grid=grid,
-            base=self.strategy,
-            selector=self.selector,
-            roster=roster,
-            trace=trace,
-            state=state,
-            base_state=base_state,
-            guard=self.guard,
-        )
-
-    def _running(self) -> FlowerRounds:
-        if self._rounds is None:
-            raise ConfigurationError(
-                "ClientSelection must be the outermost strategy, and run by its own start(): give "
-                "it the other strategy, not the other way round."
-            )
-        return self._rounds
-
-    def _close_round(self) -> None:
-        rounds = self._running()
-        if rounds.state.cohort is not None:
-            rounds.state.close_round()
-            rounds.checkpoint()
-
-    def _remembered(self, evaluate: Evaluate) -> Evaluate:
-        """Return an evaluation that writes its result down, and does not repeat itself."""
-
-        def evaluated(server_round: int, arrays: ArrayRecord) -> MetricRecord | None:
-            state = self._running().state
-            known = state.history.central
-            opening = server_round == 0
-            if server_round in known or (server_round - 1 < state.round and not opening):
-                return known.get(server_round)
-            metrics = evaluate(server_round, arrays)
-            if metrics is not None:
-                known[server_round] = metrics
-                if not opening:
-                    note_evaluation(self._running(), metrics, self.accuracy_key)
-            return metrics
-
-        return evaluated

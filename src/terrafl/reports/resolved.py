@@ -13,7 +13,7 @@ from terrafl.runs import RunFolder
 __all__ = ["Resolved", "flatten", "read_settings", "resolve_settings"]
 
 Settings = dict[str, str]
-_NOT_SETTINGS = ("seed", "versions")
+_NOT_SETTINGS = ("seed", "versions", "labels")
 
 
 @dataclass(frozen=True, slots=True)

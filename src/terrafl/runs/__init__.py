@@ -2,6 +2,6 @@
 
 from terrafl.runs.folder import RunFolder
 from terrafl.runs.journal import Journal, read_events
-from terrafl.runs.summary import Point, Summary
+from terrafl.runs.summary import Labels, Point, Summary
 
-__all__ = ["Journal", "Point", "RunFolder", "Summary", "read_events"]
+__all__ = ["Journal", "Labels", "Point", "RunFolder", "Summary", "read_events"]

@@ -29,6 +29,7 @@ __all__ = [
     "Refused",
     "SelectionTime",
     "Updates",
+    "decision",
     "to_plain",
 ]
 
@@ -139,14 +140,14 @@ class Cohort(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Updates(Event):
-    """How far each client moved the final layer in an iteration."""
+    """How far each client moved the final layer; ``None`` where no final layer is known."""
 
     kind: ClassVar[str] = "updates"
 
     round: int
     iteration: int
     clients: Sequence[str]
-    update_norm: Sequence[float]
+    update_norm: Sequence[float] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,6 +209,12 @@ class Costs:
     bytes_down: int = 0
     bytes_up: int = 0
     reports_refused: int = 0
+
+    def __add__(self, other: Costs) -> Costs:
+        """Return the sum of both."""
+        return Costs(
+            **{f.name: getattr(self, f.name) + getattr(other, f.name) for f in fields(self)}
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -271,6 +278,12 @@ class EvaluationTime(Event):
     seconds: float
 
 
+def decision(round: int, why: Mapping[str, Any]) -> Decision:  # Any: what JSON can hold
+    """Return the event of a selector's reasons; ``event`` in them names it."""
+    details = {key: value for key, value in why.items() if key not in ("event", "round")}
+    return Decision(name=str(why.get("event", Decision.kind)), round=round, details=details)
+
+
 def to_plain(event: Event) -> Plain:
     """Return an event as JSON values, ``event`` first, then its fields in order.
 
@@ -288,6 +301,12 @@ def to_plain(event: Event) -> Plain:
         value = getattr(event, item.name)
         if item.metadata.get("flat"):
             plain |= {f.name: getattr(value, f.name) for f in fields(value)}
-        elif item.default is MISSING or value != item.default:
+        elif not _is_default(value, item.default):
             plain[item.metadata.get("key", item.name)] = value
     return plain
+
+
+def _is_default(value: object, default: object) -> bool:
+    if default == () and isinstance(value, Sequence):
+        return len(value) == 0
+    return default is not MISSING and value == default

@@ -9,16 +9,17 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from terrafl.errors import RunFolderError
 from terrafl.runs.atomic import sync_folder
+from terrafl.runs.events import Event, to_plain
 
 __all__ = ["Journal", "read_events", "starts_with", "whole_lines"]
 
-Event = dict[str, Any]  # Any: what JSON can hold
+Plain = dict[str, Any]  # Any: what JSON can hold
 
 _CHUNK = 1 << 20
 
@@ -51,9 +52,11 @@ class Journal:
         if is_new:
             sync_folder(path.parent)
 
-    def append(self, event: Mapping[str, object]) -> None:
+    def append(self, event: Event) -> None:
         """Add one event and hand it to the operating system."""
-        text = json.dumps(event, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
+        text = json.dumps(
+            to_plain(event), separators=(",", ":"), allow_nan=False, ensure_ascii=False
+        )
         line = text.encode() + b"\n"
         self._digest.update(line)
         rest = memoryview(line)
@@ -98,7 +101,7 @@ def whole_lines(path: Path) -> int:
     return 0
 
 
-def read_events(path: Path) -> Iterator[Event]:
+def read_events(path: Path) -> Iterator[Plain]:
     """Yield the events of a journal, which may still be growing.
 
     A last line without an end is being written, or was torn by a crash: it is left out.
@@ -113,7 +116,7 @@ def read_events(path: Path) -> Iterator[Event]:
         raise RunFolderError(f"{path} cannot be read: {error.strerror}.") from error
 
 
-def _parsed(line: bytes, path: Path, number: int) -> Event:
+def _parsed(line: bytes, path: Path, number: int) -> Plain:
     try:
         event = json.loads(line)
     except (ValueError, RecursionError) as error:

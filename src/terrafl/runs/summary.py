@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from terrafl.errors import RunFolderError
 
-__all__ = ["Point", "Summary"]
+__all__ = ["Labels", "Point", "Summary"]
 
 
 class Point(NamedTuple):
@@ -21,6 +21,33 @@ class Point(NamedTuple):
     client_updates: int
     samples: int
     accuracy: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Labels:
+    """What a run is called; written into its configuration and its summary.
+
+    Parameters
+    ----------
+    dataset, scenario, model, selector, algorithm, seed
+        What is run; ``scenario`` is empty for a user's own configuration.
+    profile
+        The sweep's profile (``paper``, ``laptop``, ``smoke``), empty outside a sweep.
+    variant
+        The selector's settings that differ from its defaults, empty if none does.
+    experiment
+        Digest of all settings but seed and selector: runs that may be compared share it.
+    """
+
+    dataset: str
+    scenario: str
+    model: str
+    selector: str
+    algorithm: str
+    seed: int
+    profile: str
+    variant: str
+    experiment: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

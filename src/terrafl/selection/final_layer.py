@@ -86,6 +86,12 @@ class FinalLayer:
         }
         return {need: answer() for need, answer in answers.items() if need in wanted}
 
+    def update_norm(self, vector: NDArray[np.float32], received: NDArray[np.float32]) -> float:
+        """Return the norm of the update of weight and bias together, see :meth:`measure`."""
+        norm = self.measure(vector, received, ("update_norm",))["update_norm"]
+        assert isinstance(norm, float)
+        return norm
+
 
 def _norm(*parts: Update) -> float:
     return float(np.sqrt(sum(np.square(part).sum() for part in parts)))

@@ -9,18 +9,16 @@ Federated Learning", NeurIPS 2024, section 2.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from terrafl.selection.protocol import Averaging, Cohort, Context, State
-from terrafl.selection.report import Need, Report
+from terrafl.selection.protocol import Averaging, Cohort, Context, Selector
 
 __all__ = ["HBase"]
 
 
 @dataclass(slots=True, kw_only=True)
-class HBase:
+class HBase(Selector):
     r"""Draw $K$ times, client $k$ with probability $p_k = n_k / \sum_j n_j$; average plainly.
 
     Size enters through the draw and therefore not again through the average: with replacement,
@@ -34,21 +32,14 @@ class HBase:
     Notes
     -----
     The paper draws from a multinomial, with replacement; the code released with HiCS-FL draws
-    without, which is ``replace=False``. The class declares ``draws_with_replacement`` for both:
-    the option narrows what may happen. Probabilities are over the clients that can be reached,
+    without, which is ``replace=False``. Probabilities are over the clients that can be reached,
     and without replacement the cohort is smaller than $K$ when fewer than $K$ can be.
     """
 
     name: ClassVar[str] = "hbase"
-    draws_with_replacement: ClassVar[bool] = True
     averaging: ClassVar[Averaging] = "plain"
 
     replace: bool = True
-
-    @property
-    def needs(self) -> frozenset[Need]:
-        """Nothing beyond sizes."""
-        return frozenset()
 
     def draw(self, context: Context) -> Cohort:
         """Draw the cohort of the round."""
@@ -64,14 +55,3 @@ class HBase:
             p=sizes / sizes.sum(),  # p_k
         )
         return Cohort.of(context.population.names(drawn))
-
-    def refine(self, reports: Sequence[Report]) -> Cohort:
-        """End the round: there is one iteration."""
-        return Cohort()
-
-    def state(self) -> State:
-        """Remember nothing."""
-        return {}
-
-    def restore(self, state: State) -> None:
-        """Take up nothing."""

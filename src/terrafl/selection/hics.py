@@ -26,7 +26,7 @@ from terrafl.selection.hics_clusters import (
     ward_clusters,
 )
 from terrafl.selection.memory import ClientMemory
-from terrafl.selection.protocol import Averaging, Cohort, Context, Json, State
+from terrafl.selection.protocol import Averaging, Cohort, Context, Json, Selector, State
 from terrafl.selection.report import Need, Report
 
 __all__ = ["HiCSFL"]
@@ -35,7 +35,7 @@ Positions = NDArray[np.intp]
 
 
 @dataclass(slots=True, kw_only=True)
-class HiCSFL:
+class HiCSFL(Selector):
     r"""Draw a cluster by its mean label entropy, then a client of it by size; average plainly.
 
     After a warm-up in which everybody trains once, the clients heard of are clustered by

@@ -36,7 +36,7 @@ from terrafl.selection.oort_utility import (
     straggler_factor,
     temporal_uncertainty,
 )
-from terrafl.selection.protocol import Averaging, Cohort, Context, Json, State
+from terrafl.selection.protocol import Averaging, Cohort, Context, Json, Selector, State
 from terrafl.selection.report import Need, Report
 
 __all__ = ["Oort"]
@@ -46,7 +46,7 @@ Positions = NDArray[np.intp]
 
 
 @dataclass(slots=True, kw_only=True)
-class Oort:
+class Oort(Selector):
     r"""Exploit the clients of the highest utility and explore clients not yet tried.
 
     Of the $K$ places, $\lfloor (1 - \varepsilon) K \rfloor$ go to explored clients: those

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from terrafl.errors import require
 from terrafl.selection.memory import ClientMemory
-from terrafl.selection.protocol import Averaging, Cohort, Context, Json, State
+from terrafl.selection.protocol import Averaging, Cohort, Context, Json, Selector, State
 from terrafl.selection.report import Need, Report
 
 __all__ = ["PowerOfChoice", "Variant"]
@@ -26,7 +26,7 @@ Variant = Literal["pow-d", "cpow-d", "rpow-d"]
 
 
 @dataclass(slots=True, kw_only=True)
-class PowerOfChoice:
+class PowerOfChoice(Selector):
     r"""Draw $d$ candidates in proportion to their data and keep the $K$ with the highest loss.
 
     Candidates are drawn without replacement, client $k$ with probability $p_k = n_k/\sum_j n_j$.
@@ -60,7 +60,6 @@ class PowerOfChoice:
     """
 
     name: ClassVar[str] = "poc"
-    draws_with_replacement: ClassVar[bool] = False
     averaging: ClassVar[Averaging] = "plain"
 
     variant: Variant = "pow-d"

@@ -8,16 +8,16 @@ simulated, on one machine or on many.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import ClassVar, Literal, Protocol, TypeAlias, runtime_checkable
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from terrafl.errors import require
-from terrafl.selection.report import Need, Report
+from terrafl.records import Cohort, Json, Population, Report, State
+from terrafl.selection.report import Need
 
 __all__ = [
     "Averaging",
@@ -30,66 +30,8 @@ __all__ = [
     "State",
 ]
 
-Json: TypeAlias = "str | int | float | bool | Sequence[Json] | Mapping[str, Json] | None"
-
-State: TypeAlias = Mapping[str, "Json | NDArray[np.generic]"]
-"""What a selector must remember: JSON values and numeric arrays under plain names."""
-
 Averaging = Literal["size", "plain"]
 """Weight a client by its number of examples, or every client alike."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Population:
-    """All clients that could ever be drawn: two arrays, however many clients there are.
-
-    Parameters
-    ----------
-    ids
-        Client ids in string order, no two alike.
-    sizes
-        Number of training examples of each, $|D^k_{train}|$.
-
-    Examples
-    --------
-    >>> population = Population.of({"b": 30, "a": 10})
-    >>> population.ids.tolist(), population.sizes.tolist()
-    (['a', 'b'], [10, 30])
-    >>> population.index(["b"]).tolist()
-    [1]
-    """
-
-    ids: NDArray[np.str_]
-    sizes: NDArray[np.int64]
-
-    def __post_init__(self) -> None:
-        require(self.ids.shape == self.sizes.shape, "sizes", self.sizes.shape, "one per client id")
-        require(len(self.ids) > 0, "population", 0, "at least one client")
-        ordered = bool((self.ids[:-1] < self.ids[1:]).all())
-        require(ordered, "client ids", self.ids[:3].tolist(), "distinct and in string order")
-        smallest = int(self.sizes.min())
-        require(smallest >= 1, "sizes", smallest, "at least 1 example for every client")
-
-    @classmethod
-    def of(cls, sizes: Mapping[str, int]) -> Population:
-        """Build a population from a mapping of client ids to sizes."""
-        ids = sorted(sizes)
-        return cls(np.array(ids, dtype=np.str_), np.array([sizes[i] for i in ids], dtype=np.int64))
-
-    def __len__(self) -> int:
-        return len(self.ids)
-
-    def index(self, client_ids: Sequence[str]) -> NDArray[np.intp]:
-        """Return the positions of these clients; every one must be known."""
-        wanted = np.asarray(client_ids, dtype=np.str_)
-        found = np.minimum(np.searchsorted(self.ids, wanted), len(self.ids) - 1)
-        unknown = wanted[self.ids[found] != wanted]
-        require(unknown.size == 0, "client ids", unknown[:3].tolist(), "members of the population")
-        return found
-
-    def names(self, positions: Iterable[int] | NDArray[np.integer]) -> tuple[str, ...]:
-        """Return the ids at these positions."""
-        return tuple(self.ids[np.asarray(positions, dtype=np.intp)].tolist())
 
 
 class Losses(Protocol):
@@ -157,44 +99,9 @@ class Context:
         return self.generator.choice(reachable, size=count, replace=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Cohort:
-    """Who trains next, and why.
-
-    Parameters
-    ----------
-    clients
-        Distinct client ids in string order; empty when the round is over.
-    draws
-        How often each was drawn. A client drawn twice trains once and weighs twice.
-    why
-        The decision, as one journal event (``{"event": "split", ...}``); may be empty.
-    """
-
-    clients: tuple[str, ...] = ()
-    draws: tuple[int, ...] = ()
-    why: Mapping[str, Json] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, client_ids: Iterable[str], why: Mapping[str, Json] | None = None) -> Cohort:
-        """Collect ids, repeated ones counted, in string order.
-
-        Examples
-        --------
-        >>> Cohort.of(["b", "a", "b"])
-        Cohort(clients=('a', 'b'), draws=(1, 2), why={})
-        """
-        counts = Counter(client_ids)
-        clients = tuple(sorted(counts))
-        return cls(clients, tuple(counts[c] for c in clients), why or {})
-
-    def __len__(self) -> int:
-        return len(self.clients)
-
-
 @runtime_checkable
 class Selector(Protocol):
-    """A client selection methodology.
+    """A client selection method; derive from it for the defaults.
 
     A selector is a dataclass whose constructor arguments are its settings: they are what a
     configuration file holds. Anything learnt during a run lives in fields outside the
@@ -204,17 +111,24 @@ class Selector(Protocol):
     name: ClassVar[str]
     """The name used in configuration files, on the command line and in summaries."""
 
-    draws_with_replacement: ClassVar[bool]
-    """Whether a client may be drawn more than once in a cohort."""
-
-    averaging: ClassVar[Averaging]
+    averaging: ClassVar[Averaging] = "size"
     """How the cohort's models are averaged."""
 
     @property
     def needs(self) -> frozenset[Need]:
-        """What the reports must carry; nothing more is computed or sent."""
-        ...
+        """What the reports must carry; nothing more is computed or sent. Default: nothing."""
+        return frozenset()
 
+    @property
+    def keeps_updates(self) -> bool:
+        """Whether every client's newest update of a round stays in its average."""
+        return False
+
+    def smallest_cohort(self, clients_per_round: int) -> int:
+        """Return the fewest clients that are averaged when everybody answers."""
+        return clients_per_round
+
+    @abstractmethod
     def draw(self, context: Context) -> Cohort:
         """Return the first cohort of a round."""
         ...
@@ -223,14 +137,14 @@ class Selector(Protocol):
         """Hear the accepted reports of the cohort; return the next one, empty to end the round.
 
         Reports arrive in the order of client ids and have passed
-        :func:`terrafl.selection.report.judge`; there may be none.
+        :func:`terrafl.selection.report.judge`; there may be none. Default: the round ends.
         """
-        ...
+        return Cohort()
 
     def state(self) -> State:
-        """Return what must survive a restart, between any two calls."""
-        ...
+        """Return what must survive a restart, between any two calls. Default: nothing."""
+        return {}
 
     def restore(self, state: State) -> None:
         """Take up a state that :meth:`state` returned."""
-        ...
+        return

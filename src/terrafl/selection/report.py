@@ -9,16 +9,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from numbers import Integral, Real
-from typing import Literal, get_args
+from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-__all__ = ["Need", "Refusal", "Report", "judge"]
+from terrafl.records import Refusal, Report
 
-Need = Literal[
+__all__ = ["MEASUREMENTS", "Need", "Refusal", "Report", "judge"]
+
+Need = str
+"""What a selector may ask of a report, beyond the client's id and number of examples."""
+
+MEASUREMENTS: Final = (
     "update_norm",
     "weight_norm",
     "bias_norm",
@@ -27,59 +31,7 @@ Need = Literal[
     "loss",
     "squared_loss",
     "duration_s",
-]
-"""What a selector may ask of a report, beyond the client's id and number of examples."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
-    r"""What one client says about one local training.
-
-    Updates are differences of the final layer's parameters, $\theta^k - \theta$; norms are
-    Euclidean. A field that the selector did not ask for is ``None``.
-
-    Parameters
-    ----------
-    client_id
-        The client, $k$.
-    round, iteration
-        The request that this report answers, both counted from 0.
-    num_examples
-        Size of the client's training set, $|D^k_{train}|$.
-    update_norm
-        Norm of the update of the final layer, weight and bias together, $|\Delta w^k|$.
-    weight_norm, bias_norm
-        Norm of the update of the final layer's weight alone, and of its bias alone.
-    weight_update, bias_update
-        The update of the final layer's weight (classes x features) and bias (classes).
-    loss
-        Mean training loss over the examples seen in local training.
-    squared_loss
-        Mean of the squared per-example training loss over the examples seen.
-    duration_s
-        Seconds that the client took.
-    """
-
-    client_id: str
-    round: int
-    iteration: int
-    num_examples: int
-    update_norm: float | None = None
-    weight_norm: float | None = None
-    bias_norm: float | None = None
-    weight_update: NDArray[np.floating] | None = None
-    bias_update: NDArray[np.floating] | None = None
-    loss: float | None = None
-    squared_loss: float | None = None
-    duration_s: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """A report that was not accepted, and why."""
-
-    client_id: str
-    reason: str
+)
 
 
 def judge(
@@ -161,7 +113,7 @@ def _fault(
             "num_examples must be an integer of at least 1 and at most 2^40, "
             f"got {_shown(report.num_examples)}"
         )
-    faults = (_field_fault(name, getattr(report, name), name in needs) for name in get_args(Need))
+    faults = (_field_fault(name, getattr(report, name), name in needs) for name in MEASUREMENTS)
     return next(filter(None, faults), "")
 
 

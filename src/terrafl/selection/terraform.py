@@ -16,7 +16,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from terrafl.errors import ConfigurationError, require
-from terrafl.selection.protocol import Averaging, Cohort, Context, Json, State
+from terrafl.selection.protocol import Cohort, Context, Json, Selector
 from terrafl.selection.report import Need, Report
 from terrafl.selection.splitting import Q1, Q3, Split, Weighting, split
 
@@ -35,7 +35,7 @@ _FIELDS: Mapping[Signal, Need] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Terraform:
+class Terraform(Selector):
     r"""Retrain the clients that the global model fits worst, in ever smaller cohorts.
 
     A round starts with $K$ clients drawn uniformly. After each iteration they are sorted by the
@@ -60,8 +60,8 @@ class Terraform:
         it, or ``mass``, which obeys the law of total variance.
     anchor
         Keep the easy clients' work: every client's newest model of the round stays in the
-        average, and the hard ones replace theirs as they train again. Ours, not the paper's;
-        it needs a server that keeps models, which only the simulator's does.
+        average, and the hard ones replace theirs as they train again. This is terrafl's
+        variant, not the paper's.
 
     Notes
     -----
@@ -79,8 +79,6 @@ class Terraform:
     """
 
     name: ClassVar[str] = "terraform"
-    draws_with_replacement: ClassVar[bool] = False
-    averaging: ClassVar[Averaging] = "size"
 
     eta: int = 4
     max_iterations: int | None = None
@@ -106,6 +104,15 @@ class Terraform:
     def needs(self) -> frozenset[Need]:
         """The one number that clients are sorted by."""
         return frozenset({_FIELDS[self.signal]})
+
+    @property
+    def keeps_updates(self) -> bool:
+        """An anchor keeps the easy clients' updates of the round in the average."""
+        return self.anchor
+
+    def smallest_cohort(self, clients_per_round: int) -> int:
+        r"""Return the fewest clients that are averaged: $\eta$, unless an anchor keeps all."""
+        return clients_per_round if self.anchor else min(self.eta, clients_per_round)
 
     def draw(self, context: Context) -> Cohort:
         """Draw $K$ clients uniformly: the round's first hard set."""
@@ -149,13 +156,6 @@ class Terraform:
             "hard": list(hard),
         }
         return why | {"empty_range": True} if cut.empty_range else why
-
-    def state(self) -> State:
-        """Remember nothing: the reports carry their round and iteration."""
-        return {}
-
-    def restore(self, state: State) -> None:
-        """Take up nothing."""
 
 
 _NAMED = {"Q1": Q1, "Q3": Q3}

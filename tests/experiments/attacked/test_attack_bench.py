@@ -5,7 +5,7 @@ import io
 
 import pytest
 
-from terrafl.attacks import KINDS
+from terrafl.defences import KINDS
 from terrafl.errors import ConfigurationError, RunFolderError
 from terrafl.experiments.attacked.plan import chosen_kinds, chosen_methods, plan
 from terrafl.experiments.attacked.results import keep, read_kept

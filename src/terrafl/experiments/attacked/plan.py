@@ -8,12 +8,12 @@ from itertools import product
 from pathlib import Path
 from typing import Any, Unpack
 
-from terrafl.attacks import KINDS, Kind
+from terrafl.defences import KINDS, Kind
+from terrafl.defences.guard import Guard
 from terrafl.errors import ConfigurationError
 from terrafl.experiments.api import Settings, configure
 from terrafl.experiments.config import RunConfig
 from terrafl.experiments.sweep import Cell
-from terrafl.guard import Guard
 from terrafl.settings import suggest, to_plain
 
 __all__ = ["METHODS", "Attacked", "Method", "chosen_kinds", "chosen_methods", "plan"]
@@ -93,7 +93,7 @@ def plan(
     folder
         Where the runs go.
     methods, kinds
-        Names out of :data:`METHODS` and :data:`terrafl.attacks.KINDS`.
+        Names out of :data:`METHODS` and :data:`terrafl.defences.KINDS`.
     fraction
         Part of the clients that attacks.
     seed

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
-from terrafl.attacks import Kind
+from terrafl.defences import Kind
 from terrafl.errors import RunFolderError
 from terrafl.experiments.attacked.evidence import Evidence, weigh
 from terrafl.experiments.attacked.plan import METHODS, Attacked

@@ -7,7 +7,7 @@ import io
 from collections.abc import Sequence
 from statistics import fmean
 
-from terrafl.attacks import KINDS, Kind
+from terrafl.defences import KINDS, Kind
 from terrafl.experiments.attacked.plan import METHODS
 from terrafl.experiments.attacked.results import Kept
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from terrafl.data.files import Progress
-from terrafl.engine.features import OnImages
 from terrafl.errors import DataError, TerraflError
 from terrafl.experiments.backbone import compute_features, read_data
 from terrafl.experiments.reproduce.estimate import Pace, calibrate, expected_seconds
@@ -17,6 +16,7 @@ from terrafl.experiments.reproduce.plan import Planned
 from terrafl.experiments.reproduce.results import export
 from terrafl.experiments.sweep import Cell, OnCell, sweep
 from terrafl.runs import RunFolder
+from terrafl.simulation.features import OnImages
 
 __all__ = ["Prepared", "perform", "prepare"]
 

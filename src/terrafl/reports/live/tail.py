@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from terrafl.runs.journal import Event
+from terrafl.runs.journal import Plain as Event
 
 __all__ = ["Tail"]
 

@@ -5,8 +5,8 @@ from flwr.app import Array, ArrayRecord, MetricRecord
 from flwr.serverapp import ServerApp
 from flwr.serverapp.strategy import FedAvgM
 
+from terrafl.defences.guard import Guard
 from terrafl.flower import ClientSelection
-from terrafl.guard import Guard
 from terrafl.selection import Terraform
 
 app = ServerApp()

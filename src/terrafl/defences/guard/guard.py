@@ -1,0 +1,197 @@
+r"""The guard: models and reports in, what may be believed of them out.
+
+Every measure is a few lines of arithmetic over what the clients sent, so that a client's power
+over the model is bounded whatever it sends:
+
+- **recompute**: the numbers that selectors sort by are measured by the server on the update that
+  was sent, not taken from the client;
+- **clip**: an update longer than $c$ times the running median norm is shortened to that,
+
+  .. math:: \theta^k \leftarrow \theta + \min\left(1, \frac{c\,\operatorname{med}_j u_j}{u_k}
+            \right) (\theta^k - \theta), \quad u_k = \|\theta^k - \theta\|_2
+
+- **cap**: a data set counts for at most $s$ times the running median size,
+  $n_k \leftarrow \min(n_k, \lfloor s \operatorname{med}_j n_j \rfloor)$;
+- **budget**: a client is retrained (trained again within a round) at most $b$ times in its
+  newest $w$ draws; then selectors do not hear its reports, though its model still counts;
+- **quarantine**: an update whose log norm lies more than $q$ robust
+  standard deviations from the usual is set aside.
+
+The running medians are over the first cohorts of the newest rounds, this one included: who is
+in them is decided by the draw, once a round, and not by anything a client says.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from terrafl.defences.guard.history import Budget, Recent, Seen
+from terrafl.defences.guard.log import Log
+from terrafl.defences.guard.measuring import remeasured
+from terrafl.defences.guard.updates import clipped, deviations, update_norm
+from terrafl.defences.protocol import Inspected, Iteration
+from terrafl.errors import require
+from terrafl.records import Population, Report, State, Update, Vector
+
+__all__ = ["Guard"]
+
+_FEWEST_NORMS = 5  # below, nobody can be told from the rest
+
+
+@dataclass(slots=True, kw_only=True)
+class Guard:
+    r"""Bound what any client can do to the model and to the selection.
+
+    Stands behind the border (:func:`terrafl.selection.judge`): models are finite and of the
+    right length, reports are well-formed. Every number may be 0, which switches its measure off.
+
+    Parameters
+    ----------
+    recompute
+        Measure norms and final-layer updates on the model that was sent.
+    clip
+        Longest update, as a multiple $c$ of the running median norm.
+    size_cap
+        Largest data set, as a multiple $s$ of the running median size.
+    known_sizes
+        Use the sizes that the server knows instead, where it knows any.
+    retrainings
+        Retrainings allowed to one client, $b$, in the window; 0 sets no bound.
+    window
+        Draws of a client that its budget spans, $w$.
+    quarantine
+        Deviation from which an update is set aside, $q$.
+    memory
+        Rounds that the running medians reach back.
+
+    Notes
+    -----
+    An update without a model (an empty vector, as under secure aggregation) cannot be measured:
+    its norm is believed, its size is capped and its budget counted.
+
+    The loss and the duration that a client reports cannot be measured by the server at all.
+    """
+
+    recompute: bool = True
+    clip: float = 1.0
+    size_cap: float = 1.25
+    known_sizes: bool = False
+    retrainings: int = 1
+    window: int = 3
+    quarantine: float = 3.5
+    memory: int = 10
+    _recent: Recent = field(init=False, repr=False)
+    _budget: Budget = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        for name in ("clip", "size_cap", "quarantine"):
+            value = getattr(self, name)
+            require(0 <= value < math.inf, name, value, "a finite number of at least 0 (0: off)")
+        must = "an integer of at least 0 (0: no bound)"
+        require(self.retrainings >= 0, "retrainings", self.retrainings, must)
+        require(self.window >= 1, "window", self.window, "an integer of at least 1")
+        require(self.memory >= 1, "memory", self.memory, "an integer of at least 1")
+        self._recent, self._budget = Recent(self.memory), Budget(self.window)
+
+    def inspect(self, iteration: Iteration, updates: Sequence[Update]) -> Inspected:
+        """Bound the updates of an iteration.
+
+        An update over its retraining budget is kept, but the selector does not hear it.
+        """
+        log = Log(iteration.round, iteration.iteration)
+        received = iteration.received
+        norms = {u.client_id: update_norm(u.vector, received) for u in updates if len(u.vector)}
+        self._remember([update.report for update in updates], norms)
+        outliers = self._outliers(norms, log)
+        sent = [update for update in updates if update.client_id not in outliers]
+        bounded = [self._clipped(u, norms.get(u.client_id, 0.0), received, log) for u in sent]
+        reported = [
+            self._corrected(update, original, iteration, log)
+            for update, original in zip(bounded, sent, strict=True)
+        ]
+        heard = [replace(u, heard=u.heard and self._has_budget(u.report, log)) for u in reported]
+        return Inspected(heard, (), log.events)
+
+    def _corrected(
+        self, update: Update, original: Update, iteration: Iteration, log: Log
+    ) -> Update:
+        """Return an update whose weight and report the server can rely on."""
+        report, weight = self._capped(update.report, iteration.population, log), update.weight
+        if iteration.averaging == "size" and report is not update.report:
+            weight = weight * report.num_examples / update.report.num_examples
+        layer = iteration.final_layer
+        if self.recompute and layer is not None and len(update.vector):
+            vectors = (original.vector, update.vector, iteration.received)
+            report = remeasured(report, *vectors, final_layer=layer, needs=iteration.needs, log=log)
+        return replace(update, report=report, weight=weight)
+
+    def state(self) -> State:
+        """Return what must survive a restart, between any two inspections."""
+        return {
+            "recent": [list(row) for row in self._recent.rows],
+            "budget": {client: list(used) for client, used in self._budget.used.items()},
+        }
+
+    def restore(self, state: State) -> None:
+        """Take up a state that :meth:`state` returned."""
+        recent, budget = state["recent"], state["budget"]
+        assert isinstance(recent, Sequence)
+        assert isinstance(budget, Mapping)
+        self._recent.rows = [Seen(*row) for row in recent]  # type: ignore[misc]  # as stored
+        self._budget.used = {client: list(used) for client, used in budget.items()}  # type: ignore[arg-type]  # as stored
+
+    def _remember(self, reports: Sequence[Report], norms: Mapping[str, float]) -> None:
+        first = [report for report in reports if report.iteration == 0]
+        self._recent.add(
+            [Seen(r.round, norms.get(r.client_id), int(r.num_examples)) for r in first]
+        )
+        for report in reports:
+            if report.iteration == 0:
+                self._budget.open_draw(report.client_id)
+            else:
+                self._budget.retrained(report.client_id)
+
+    def _outliers(self, norms: Mapping[str, float], log: Log) -> set[str]:
+        known = self._recent.norms()
+        if not self.quarantine or not norms or np.count_nonzero(known) < _FEWEST_NORMS:
+            return set()
+        far = deviations(np.array(list(norms.values())), known)
+        found = set()
+        for (client, norm), deviation in zip(norms.items(), far.tolist(), strict=True):
+            if deviation > self.quarantine:
+                found.add(client)
+                usual = np.median(known[known > 0])
+                log.note("quarantined", client, f"norm of update {norm:.4g}; usual is {usual:.4g}")
+        return found
+
+    def _clipped(self, update: Update, norm: float, received: Vector, log: Log) -> Update:
+        longest = self.clip * self._recent.median_norm()
+        if longest == 0 or norm <= longest:
+            return update
+        reason = f"norm of update {norm:.4g}; longest is {longest:.4g}"
+        log.note("clipped", update.client_id, reason)
+        return replace(update, vector=clipped(update.vector, received, longest / norm))
+
+    def _capped(self, report: Report, population: Population, log: Log) -> Report:
+        told, client = int(report.num_examples), report.client_id
+        true, why = told, "at most"
+        if self.known_sizes:
+            true, why = int(population.sizes[population.index([client])[0]]), "the server knows"
+        elif self.size_cap:
+            true = min(told, max(1, math.floor(self.size_cap * self._recent.median_size())))
+        if true == told:
+            return report
+        log.note("capped", client, f"num_examples {told}; {why} {true}")
+        return replace(report, num_examples=true)
+
+    def _has_budget(self, report: Report, log: Log) -> bool:
+        spent = self._budget.spent(report.client_id)
+        if not self.retrainings or spent < self.retrainings:
+            return True
+        reason = f"retrained {spent} times in its last {self.window} draws; at most "
+        log.note("withheld", report.client_id, f"{reason}{self.retrainings}")
+        return False

@@ -1,0 +1,112 @@
+"""Coordinate by coordinate: the median and the trimmed mean.
+
+References
+----------
+Yin et al., "Byzantine-Robust Distributed Learning: Towards Optimal Statistical Rates", ICML 2018.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from terrafl.errors import require
+from terrafl.records import Update, Vector
+
+__all__ = ["Median", "TrimmedMean"]
+
+_BLOCK = 1 << 14
+
+Sorted = NDArray[np.float32]
+"""Models by coordinates, every column in rising order."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Median:
+    r"""Take the middle of every coordinate, $\theta_i \leftarrow \operatorname{med}_k \theta^k_i$.
+
+    Of an even number of models it is the mean of the two in the middle. As long as $n > 2f$,
+    every coordinate lies between two honest ones.
+
+    Parameters
+    ----------
+    attackers
+        To be tolerated in a cohort, $f$.
+
+    Notes
+    -----
+    Clients with different data disagree honestly, and a coordinate that few of them move stays
+    where it is: the more heterogeneous the clients, the more the median costs.
+    """
+
+    name: ClassVar[str] = "median"
+
+    attackers: int = 1
+
+    def __post_init__(self) -> None:
+        require(self.attackers >= 0, "attackers", self.attackers, "an integer of at least 0")
+
+    @property
+    def least_models(self) -> int:
+        """Return $2f + 1$."""
+        return 2 * self.attackers + 1
+
+    def mean(self, received: Vector, updates: Sequence[Update]) -> Vector:
+        """Return the median."""
+        low, high = (len(updates) - 1) // 2, len(updates) // 2
+
+        def middle(part: Sorted) -> NDArray[np.float64]:
+            return np.asarray(part[[low, high]].mean(axis=0, dtype=np.float64))
+
+        return _by_coordinate(updates, middle)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrimmedMean:
+    r"""Leave out the $f$ least and the $f$ greatest of every coordinate; average the rest.
+
+    .. math:: \theta_i \leftarrow \frac{1}{n - 2f} \sum_{j=f+1}^{n-f} \theta^{(j)}_i
+
+    with $\theta^{(1)}_i \le \dots \le \theta^{(n)}_i$.
+
+    Parameters
+    ----------
+    attackers
+        To be tolerated in a cohort, $f$.
+    """
+
+    name: ClassVar[str] = "trimmed-mean"
+
+    attackers: int = 1
+
+    def __post_init__(self) -> None:
+        require(self.attackers >= 0, "attackers", self.attackers, "an integer of at least 0")
+
+    @property
+    def least_models(self) -> int:
+        """Return $2f + 1$."""
+        return 2 * self.attackers + 1
+
+    def mean(self, received: Vector, updates: Sequence[Update]) -> Vector:
+        """Return the trimmed mean."""
+
+        def inner(part: Sorted) -> NDArray[np.float64]:
+            kept = part[self.attackers : len(part) - self.attackers]
+            return np.asarray(kept.mean(axis=0, dtype=np.float64))
+
+        return _by_coordinate(updates, inner)
+
+
+def _by_coordinate(
+    updates: Sequence[Update], rule: Callable[[Sorted], NDArray[np.float64]]
+) -> Vector:
+    """Apply a rule to the sorted values of every coordinate, a cache's worth at a time."""
+    result = np.empty_like(updates[0].vector)
+    for start in range(0, len(result), _BLOCK):
+        part = slice(start, start + _BLOCK)
+        result[part] = rule(np.sort([update.vector[part] for update in updates], axis=0))
+    return result

@@ -1,0 +1,70 @@
+"""What training and questions cost: updates, samples and bytes, counted alike everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+
+from terrafl.federation.protocol import Answers, Federation, TrainRequest, TrainResult
+from terrafl.records import Update
+from terrafl.runs.events import Costs
+
+__all__ = ["Account"]
+
+_NUMBER = 8  # bytes of a number on the wire
+
+
+@dataclass(slots=True)
+class Account:
+    """Counts what crosses the network.
+
+    A client receives the model once per global model, unless its federation sends it with
+    every request. It sends its model and, as 8-byte numbers, its size and the scalars that the
+    selector needs; updates of the final layer are part of the model.
+
+    Parameters
+    ----------
+    federation
+        Who trains.
+    needs
+        What reports must carry.
+    """
+
+    federation: Federation
+    needs: Collection[str]
+    _holders: set[str] = field(default_factory=set, init=False)  # who has the current model
+
+    def trained(self, request: TrainRequest, results: Sequence[TrainResult]) -> Costs:
+        """Return the cost of a training: refused clients that started have cost their work."""
+        started = [
+            client
+            for client, result in zip(request.clients, results, strict=True)
+            if isinstance(result, Update) or result.started
+        ]
+        uploads = sum(isinstance(result, Update) for result in results)
+        scalars = 1 + sum(not need.endswith("_update") for need in self.needs)
+        return Costs(
+            client_updates=len(started),
+            samples_trained=sum(result.samples for result in results),
+            bytes_down=self._downloads(started),
+            bytes_up=uploads * (self.federation.model_bytes + _NUMBER * scalars),
+        )
+
+    def asked(self, answers: Answers) -> Costs:
+        """Return the cost of a question."""
+        return Costs(
+            loss_queries=len(answers.asked),
+            samples_queried=answers.samples,
+            bytes_down=self._downloads(answers.asked),
+            bytes_up=_NUMBER * len(answers.asked),
+        )
+
+    def replace_model(self) -> None:
+        """Note that there is a new global model, which nobody has."""
+        self._holders.clear()
+
+    def _downloads(self, clients: Sequence[str]) -> int:
+        missing = set(clients) - self._holders
+        if self.federation.clients_keep_model:
+            self._holders |= missing
+        return len(missing) * self.federation.model_bytes

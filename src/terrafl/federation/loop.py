@@ -1,0 +1,339 @@
+"""The round loop: Algorithm 1 around any selector, algorithm and federation.
+
+References
+----------
+Balivada et al., "Heterogeneity-Aware Client Selection Methodology For Efficient Federated
+Learning", Algorithm 1; line numbers below are its.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from terrafl.algorithms import Algorithm, NotAggregated
+from terrafl.algorithms.average import weighted_mean
+from terrafl.defences import Defence, Guard, Intake, Iteration
+from terrafl.defences.robust import Aggregation
+from terrafl.errors import TerraflError
+from terrafl.federation.costs import Account
+from terrafl.federation.protocol import Federation, Question, TrainRequest
+from terrafl.federation.record import Record
+from terrafl.federation.state import RunState, Stateful
+from terrafl.records import Cohort, Refusal, Update, Vector
+from terrafl.runs import events
+from terrafl.runs.summary import Point
+from terrafl.seeds import stream
+from terrafl.selection import Context, Selector
+
+__all__ = ["MOST_EMPTY_DRAWS", "Loop", "Plan"]
+
+MOST_EMPTY_DRAWS = 10
+"""Rounds in a row in which the selector may choose nobody."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """How many rounds, how many clients, how often evaluated.
+
+    Parameters
+    ----------
+    num_rounds
+        Rounds to run, $R$.
+    clients_per_round
+        Clients wanted at the start of a round, $K$.
+    seed
+        Of every random stream.
+    eval_every
+        Rounds between evaluations; the last round is always evaluated.
+    patience
+        Stop after this many evaluations in a row without a new best; ``None``: never.
+    """
+
+    num_rounds: int
+    clients_per_round: int
+    seed: int
+    eval_every: int = 1
+    patience: int | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class Loop:
+    """One run, from its beginning or from where its record resumes it.
+
+    Parameters
+    ----------
+    plan
+        How long and how wide.
+    federation
+        Who trains.
+    selector, algorithm
+        Who chooses clients, and what is made of their updates.
+    guard
+        Bounds what clients can do, after the checks that every update passes.
+    aggregation
+        A robust rule in place of the weighted mean, if any.
+    record
+        Where the run is written, and from where it is resumed.
+    initial_model
+        The model of a run that begins.
+    records_weights
+        Whether the weights of every mean are written into the journal.
+    on_round
+        Called after every round.
+    """
+
+    plan: Plan
+    federation: Federation
+    selector: Selector
+    algorithm: Algorithm
+    record: Record
+    initial_model: Vector
+    guard: Guard | None = None
+    aggregation: Aggregation | None = None
+    records_weights: bool = False
+    on_round: Callable[[RunState], None] = lambda state: None
+    state: RunState = field(init=False)
+    _defences: Sequence[Defence] = field(init=False)
+    _account: Account = field(init=False)
+    _available: NDArray[np.bool_] | None = field(default=None, init=False)
+    _is_described: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._defences = [Intake()] if self.guard is None else [Intake(), self.guard]
+        self.state = self.record.open(self.initial_model, self._parts())
+        self._account = Account(self.federation, self.selector.needs)
+        self._is_described = self.record.start is not None
+
+    def run(self) -> None:
+        """Run the rounds that remain."""
+        while self.state.round < self.plan.num_rounds and not self.is_saturated:  # line 4
+            self.run_round()
+            self.on_round(self.state)
+
+    def run_round(self) -> None:
+        """Run one round, or what remains of one."""
+        state = self.state
+        self._gather()
+        if state.cohort is None:
+            draw = partial(self.selector.draw, self._context())
+            state.open_round(self._chosen(draw, iteration=0))  # lines 5-6
+        while state.cohort:  # line 7
+            updates = self._train(state.cohort)  # line 8
+            self._aggregate(updates)
+            refine = partial(self.selector.refine, [u.report for u in updates if u.heard])
+            state.close_iteration(self._chosen(refine, state.iteration + 1))  # lines 9-15
+            self._checkpoint()
+        if self._is_due():
+            self._evaluate()
+        state.close_round()  # line 17
+        self._checkpoint()
+
+    @property
+    def is_saturated(self) -> bool:
+        """Whether accuracy has stopped improving for longer than patience allows."""
+        patience = self.plan.patience
+        return patience is not None and self.state.evaluations_without_improvement() >= patience
+
+    def _gather(self) -> None:
+        """Wait for clients; describe them once in the journal."""
+        state = self.state
+        waiting_for = () if state.cohort is None else state.cohort.clients
+        gathering = self.federation.gather(state.round, waiting_for)
+        self._available = gathering.available
+        if not self._is_described:
+            for event in self.federation.describe():
+                self.record.note(event)
+            self._is_described = True
+        self._refuse(gathering.refusals)
+
+    def _context(self) -> Context:
+        return Context(
+            round=self.state.round,
+            num_rounds=self.plan.num_rounds,
+            clients_per_round=self.plan.clients_per_round,
+            population=self.federation.population,
+            generator=stream(self.plan.seed, "selection", round=self.state.round),
+            losses=self._losses,
+            available=self._available,
+        )
+
+    def _chosen(self, choose: Callable[[], Cohort], iteration: int) -> Cohort:
+        """Ask the selector; write down whom it chose, why, and how long that took."""
+        number, started = self.state.round, time.perf_counter()
+        cohort = choose()
+        seconds = round(time.perf_counter() - started, 6)
+        self.record.time(events.SelectionTime(round=number, iteration=iteration, seconds=seconds))
+        if cohort.why:
+            self.record.note(events.decision(number, cohort.why))
+        if cohort:
+            drawn_twice = any(draws > 1 for draws in cohort.draws)
+            self.record.note(
+                events.Cohort(
+                    round=number,
+                    iteration=iteration,
+                    clients=cohort.clients,
+                    draws=cohort.draws if drawn_twice else (),
+                )
+            )
+        elif iteration == 0:
+            self._note_empty_draw()
+        return cohort
+
+    def _note_empty_draw(self) -> None:
+        state = self.state
+        reason = "the selector chose nobody"
+        self.record.note(events.NotAggregated(round=state.round, iteration=0, reason=reason))
+        if state.empty_draws + 1 >= MOST_EMPTY_DRAWS:
+            raise TerraflError(
+                f"the selector must choose a client at least once in {MOST_EMPTY_DRAWS} rounds; "
+                f"it chose nobody in rounds {state.round + 2 - MOST_EMPTY_DRAWS} to "
+                f"{state.round + 1}: check its settings and who is available."
+            )
+
+    def _train(self, cohort: Cohort) -> list[Update]:
+        """Train a cohort; return the updates that pass the defences."""
+        state, started = self.state, time.perf_counter()
+        request = TrainRequest(
+            round=state.round,
+            iteration=state.iteration,
+            step=state.step,
+            clients=cohort.clients,
+            model=state.model,
+            needs=self.selector.needs,
+        )
+        results = self.federation.train(request)
+        self.record.time(
+            events.IterationTime(
+                round=state.round,
+                iteration=state.iteration,
+                train_s=round(time.perf_counter() - started, 6),
+                clients_s=[round(r.duration_s, 6) for r in results if isinstance(r, Update)],
+            )
+        )
+        state.costs += self._account.trained(request, results)
+        self._refuse([result for result in results if isinstance(result, Refusal)])
+        return self._inspected(cohort, [r for r in results if isinstance(r, Update)])
+
+    def _inspected(self, cohort: Cohort, updates: Sequence[Update]) -> list[Update]:
+        """Pass updates through the chain of defences."""
+        state = self.state
+        iteration = Iteration(
+            round=state.round,
+            iteration=state.iteration,
+            received=state.model,
+            cohort=cohort,
+            needs=self.selector.needs,
+            averaging=self.selector.averaging,
+            population=self.federation.population,
+            final_layer=self.federation.final_layer,
+        )
+        for defence in self._defences:
+            inspected = defence.inspect(iteration, updates)
+            self._refuse(inspected.refusals)
+            for event in inspected.events:
+                self.record.note(event)
+            updates = inspected.updates
+        return list(updates)
+
+    def _aggregate(self, updates: Sequence[Update]) -> None:
+        """Turn the updates of an iteration into the next global model."""
+        state = self.state
+        self._account.replace_model()
+        if self.selector.keeps_updates:
+            updates = state.kept.updated(updates)
+        if not updates:
+            return
+        key = {"round": state.round, "iteration": state.iteration}
+        rule = self.aggregation
+        if rule is not None and len(updates) < rule.least_models:
+            reason = f"{rule.name} needs {rule.least_models} models, got {len(updates)}"
+            self.record.note(events.NotAggregated(**key, reason=reason))
+            return
+        if self.records_weights:
+            clients, weights = [u.client_id for u in updates], [u.weight for u in updates]
+            self.record.note(events.Averaged(**key, clients=clients, weights=weights))
+        mean = weighted_mean if rule is None else rule.mean
+        state.step += 1
+        try:
+            state.model = self.algorithm.aggregate(
+                state.model, updates, self.federation.population, mean
+            )
+        except NotAggregated as error:
+            self.record.note(events.NotAggregated(**key, reason=str(error)))
+
+    def _refuse(self, refusals: Sequence[Refusal]) -> None:
+        state = self.state
+        state.costs += events.Costs(reports_refused=len(refusals))
+        for refusal in refusals:
+            self.record.note(
+                events.Refused(
+                    round=state.round,
+                    iteration=state.iteration,
+                    client=refusal.client_id,
+                    reason=refusal.reason,
+                )
+            )
+
+    def _losses(
+        self, clients: Sequence[str], *, sample_size: int | None = None
+    ) -> NDArray[np.float64]:
+        """Answer a selector's question; every client asked is a cost."""
+        state = self.state
+        question = Question(
+            round=state.round,
+            clients=clients,
+            model=state.model,
+            what="loss",
+            sample_size=sample_size,
+        )
+        answers = self.federation.ask(question)
+        state.costs += self._account.asked(answers)
+        return answers.values
+
+    def _is_due(self) -> bool:
+        done = self.state.round + 1
+        return done % self.plan.eval_every == 0 or done == self.plan.num_rounds
+
+    def _evaluate(self) -> None:
+        """Evaluate the global model on all test data, and on the participants'."""
+        state, started = self.state, time.perf_counter()
+        evaluation = self.federation.evaluate(state.model, state.participants)
+        if evaluation is None:
+            return
+        score, costs = evaluation.score, state.costs
+        state.accuracy_participating = evaluation.score_participating
+        state.curve.append(
+            Point(state.round + 1, costs.client_updates, costs.samples_trained, score)
+        )
+        self.record.note(
+            events.Evaluation(
+                round=state.round,
+                accuracy=score,
+                accuracy_participating=evaluation.score_participating,
+                loss=evaluation.loss,
+                costs=costs,
+            )
+        )
+        if state.round + 1 == self.plan.num_rounds or self.is_saturated:
+            tested, correct = evaluation.tested, evaluation.correct
+            self.record.note(events.Fairness(round=state.round, tested=tested, correct=correct))
+        seconds = round(time.perf_counter() - started, 6)
+        self.record.time(events.EvaluationTime(round=state.round, seconds=seconds))
+
+    def _parts(self) -> dict[str, Stateful]:
+        """Return what has a state of its own, by name."""
+        return {
+            "selector": self.selector,
+            "algorithm": self.algorithm,
+            "federation": self.federation,
+            **{f"defence-{i}": defence for i, defence in enumerate(self._defences)},
+        }
+
+    def _checkpoint(self) -> None:
+        self.record.checkpoint(self.state, self._parts())

@@ -1,0 +1,201 @@
+"""The interface of a federation: clients that train, answer questions and evaluate.
+
+A simulation and a deployment differ in their federation and in nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from terrafl.records import Refusal, State, Update, Vector
+from terrafl.runs import events
+from terrafl.selection import Population
+from terrafl.selection.final_layer import FinalLayer
+
+__all__ = [
+    "Answers",
+    "Evaluation",
+    "Federation",
+    "Gathering",
+    "Question",
+    "TrainRequest",
+    "TrainResult",
+]
+
+TrainResult = Update | Refusal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class TrainRequest:
+    r"""Train these clients from this model.
+
+    Parameters
+    ----------
+    round, iteration
+        When, both counted from 0.
+    step
+        Aggregations so far, over all rounds.
+    clients
+        Who, in string order.
+    model
+        The global model that they receive, $\theta_{r,t}$.
+    needs
+        What their reports must carry.
+    """
+
+    round: int
+    iteration: int
+    step: int
+    clients: tuple[str, ...]
+    model: Vector
+    needs: Collection[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Question:
+    """Ask clients for a number before they are chosen.
+
+    Parameters
+    ----------
+    round
+        When.
+    clients
+        Who.
+    model
+        The global model.
+    what
+        ``loss``: the mean loss of the model on the client's training data.
+    sample_size
+        Evaluate one random mini-batch of that many examples; ``None``: all of them.
+    """
+
+    round: int
+    clients: Sequence[str]
+    model: Vector
+    what: str
+    sample_size: int | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Answers:
+    """One number per client that was asked (NaN for no answer), and what the answers cost.
+
+    Parameters
+    ----------
+    values
+        The numbers.
+    asked
+        Clients that the question reached.
+    samples
+        Examples that they evaluated.
+    """
+
+    values: NDArray[np.float64]
+    asked: Sequence[str]
+    samples: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evaluation:
+    """A model on the test data.
+
+    Parameters
+    ----------
+    score
+        On all test data.
+    score_participating
+        Mean score over the participating clients' own test data.
+    loss
+        Mean loss on all test data; ``None`` where it is not finite or not known.
+    tested, correct
+        Per client, in order of ids, the number of test examples and of right answers; ``None``
+        where the server cannot know, empty where there are too many clients to list.
+    """
+
+    score: float
+    score_participating: float
+    loss: float | None
+    tested: Sequence[int] | None = None
+    correct: Sequence[int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Gathering:
+    """Who can be reached, and whose late or invalid messages were dropped meanwhile.
+
+    Parameters
+    ----------
+    available
+        One flag per client of the population; ``None`` is everybody.
+    refusals
+        What was dropped.
+    """
+
+    available: NDArray[np.bool_] | None = None
+    refusals: Sequence[Refusal] = ()
+
+
+class Federation(Protocol):
+    """Clients that train, answer and evaluate."""
+
+    @property
+    def population(self) -> Population:
+        """All clients known; it may grow from one :meth:`gather` to the next."""
+        ...
+
+    @property
+    def final_layer(self) -> FinalLayer | None:
+        """Where the final layer lies in a model; ``None`` where it is not known."""
+        ...
+
+    @property
+    def model_bytes(self) -> int:
+        """Size of a model on the wire."""
+        ...
+
+    @property
+    def clients_keep_model(self) -> bool:
+        """Whether a client that was asked about a model need not receive it again to train."""
+        ...
+
+    def describe(self) -> Sequence[events.Event]:
+        """Return the journal's first events, after the first :meth:`gather`."""
+        ...
+
+    def gather(self, round: int, waiting_for: Collection[str]) -> Gathering:
+        """Wait until enough clients can be reached.
+
+        Parameters
+        ----------
+        round
+            The round that is about to go on.
+        waiting_for
+            The cohort of a round that was interrupted; empty before a round's first draw, and
+            where only the evaluation of the round remains.
+        """
+        ...
+
+    def train(self, request: TrainRequest) -> Sequence[TrainResult]:
+        """Train clients; return one result per client, in client order."""
+        ...
+
+    def ask(self, question: Question) -> Answers:
+        """Ask clients a question."""
+        ...
+
+    def evaluate(self, model: Vector, participants: Sequence[str]) -> Evaluation | None:
+        """Evaluate a model; ``None`` where nobody returns a score."""
+        ...
+
+    def state(self) -> State:
+        """Return what must survive a restart."""
+        ...
+
+    def restore(self, state: State) -> None:
+        """Take up a state that :meth:`state` returned."""
+        ...

@@ -1,0 +1,151 @@
+"""Where a run stands: all that a checkpoint must hold, and nothing random."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from terrafl.federation.kept import KeptUpdates
+from terrafl.records import Cohort, State, Vector
+from terrafl.runs.checkpoint import Checkpoint
+from terrafl.runs.events import Costs
+from terrafl.runs.summary import Point
+
+__all__ = ["RunState", "Stateful"]
+
+Arrays = Mapping[str, NDArray[np.generic]]
+
+
+class Stateful(Protocol):
+    """A part of a run that learns: selector, algorithm, defence, federation."""
+
+    def state(self) -> State:
+        """Return what must survive a restart."""
+        ...
+
+    def restore(self, state: State) -> None:
+        """Take up a state that :meth:`state` returned."""
+        ...
+
+
+@dataclass(slots=True, eq=False)
+class RunState:
+    r"""A run between two iterations.
+
+    Parameters
+    ----------
+    model
+        The global model, $\theta_{r,t}$.
+    round, iteration
+        The next iteration to run, $r$ and $t$.
+    step
+        Aggregations so far, over all rounds.
+    cohort
+        Who trains in it; ``None`` before the round's first draw, empty when all have trained.
+    participants
+        The round's first cohort.
+    empty_draws
+        Rounds in a row whose first cohort was empty.
+    kept
+        Updates of the round's earlier iterations, where the selector keeps them.
+    costs
+        Spent so far.
+    curve
+        Evaluations so far.
+    accuracy_participating
+        Of the newest evaluation.
+    """
+
+    model: Vector
+    round: int = 0
+    iteration: int = 0
+    step: int = 0
+    cohort: Cohort | None = None
+    participants: tuple[str, ...] = ()
+    empty_draws: int = 0
+    kept: KeptUpdates = field(default_factory=KeptUpdates)
+    costs: Costs = field(default_factory=Costs)
+    curve: list[Point] = field(default_factory=list)
+    accuracy_participating: float = 0.0
+
+    def open_round(self, cohort: Cohort) -> None:
+        """Begin a round with its first cohort."""
+        self.iteration, self.cohort, self.participants = 0, cohort, cohort.clients
+        self.empty_draws = 0 if cohort else self.empty_draws + 1
+
+    def close_iteration(self, cohort: Cohort) -> None:
+        """Continue with the next cohort of the round."""
+        self.iteration, self.cohort = self.iteration + 1, cohort
+
+    def close_round(self) -> None:
+        """Continue with the next round."""
+        self.round, self.iteration, self.cohort = self.round + 1, 0, None
+        self.kept.clear()
+
+    def evaluations_without_improvement(self) -> int:
+        """Count the evaluations since the best one."""
+        if not self.curve:
+            return 0
+        accuracies = [point.accuracy for point in self.curve]
+        return len(accuracies) - 1 - accuracies.index(max(accuracies))
+
+    def to_checkpoint(
+        self, parts: Mapping[str, Stateful], about: Mapping[str, object]
+    ) -> Checkpoint:
+        """Collect the run's state with that of its parts.
+
+        Parameters
+        ----------
+        parts
+            Whose state belongs to it, by name.
+        about
+            What else is to be known of the checkpoint.
+        """
+        cohort = self.cohort
+        values: dict[str, Any] = {  # Any: what JSON can hold
+            "round": self.round,
+            "iteration": self.iteration,
+            "step": self.step,
+            "cohort": None if cohort is None else [list(cohort.clients), list(cohort.draws)],
+            "participants": list(self.participants),
+            "empty_draws": self.empty_draws,
+            "costs": asdict(self.costs),
+            "curve": self.curve,
+            "accuracy_participating": self.accuracy_participating,
+            **about,
+        }
+        arrays: dict[str, NDArray[np.generic]] = {"model": self.model}
+        states = {name: part.state() for name, part in parts.items()} | {"kept": self.kept.state()}
+        for name, state in states.items():
+            values[name] = {k: v for k, v in state.items() if not isinstance(v, np.ndarray)}
+            arrays |= {f"{name}.{k}": v for k, v in state.items() if isinstance(v, np.ndarray)}
+        return Checkpoint(values, arrays)
+
+    @classmethod
+    def from_checkpoint(cls, checkpoint: Checkpoint, parts: Mapping[str, Stateful]) -> RunState:
+        """Take up what :meth:`to_checkpoint` collected."""
+        values, arrays = checkpoint.values, checkpoint.arrays
+        for name, part in parts.items():
+            part.restore(values[name] | _under(f"{name}.", arrays))
+        cohort = values["cohort"]
+        return cls(
+            model=arrays["model"],  # type: ignore[arg-type]  # as stored
+            round=values["round"],
+            iteration=values["iteration"],
+            step=values["step"],
+            cohort=None if cohort is None else Cohort(tuple(cohort[0]), tuple(cohort[1])),
+            participants=tuple(values["participants"]),
+            empty_draws=values["empty_draws"],
+            kept=KeptUpdates.restored(values["kept"] | _under("kept.", arrays), values["round"]),
+            costs=Costs(**values["costs"]),
+            curve=[Point(*point) for point in values["curve"]],
+            accuracy_participating=values["accuracy_participating"],
+        )
+
+
+def _under(prefix: str, arrays: Arrays) -> dict[str, NDArray[np.generic]]:
+    return {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}

@@ -1,0 +1,120 @@
+"""A Flower strategy as an algorithm: it makes the next global model out of replies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+from flwr.app import Message, MetricRecord, RecordDict
+from flwr.serverapp.strategy import Strategy
+
+from terrafl.algorithms import Mean, NotAggregated
+from terrafl.algorithms.protocol import Array
+from terrafl.flower.history import History
+from terrafl.flower.model_arrays import ModelArrays, to_record
+from terrafl.flower.reply_checks import Reply
+from terrafl.flower.strategy_state import StrategyState
+from terrafl.flower.subset import weight_key
+from terrafl.records import Population, State, Update, Vector
+
+__all__ = ["StrategyAlgorithm"]
+
+
+@dataclass(slots=True, eq=False)
+class StrategyAlgorithm:
+    """Lets a Flower strategy aggregate; dtypes and integer arrays are kept.
+
+    Parameters
+    ----------
+    strategy
+        Any Flower strategy, as it is before its first round.
+    model
+        The global model, shared with the federation.
+    history
+        Where the strategy's metrics go.
+    """
+
+    name: ClassVar[str] = "flower"
+
+    strategy: Strategy
+    model: ModelArrays
+    history: History
+    _state: StrategyState = field(init=False)
+    _step: int = field(default=0, init=False)
+
+    def __post_init__(self) -> None:
+        self._state = StrategyState(self.strategy)
+
+    @property
+    def corrects_gradients(self) -> bool:
+        """Clients train by their own code."""
+        return False
+
+    def correct_gradient(self, gradient: Array, parameter: Array, received: Array) -> Array:
+        """Return the gradient as it is."""
+        return gradient
+
+    def aggregate(
+        self, received: Vector, updates: Sequence[Update], population: Population, mean: Mean
+    ) -> Vector:
+        """Let the strategy make the next model, at a step that grows by one every time."""
+        self._step += 1
+        messages = [self._message(update) for update in updates]
+        new, metrics = self.strategy.aggregate_train(self._step, messages)
+        if new is None:
+            raise NotAggregated("the strategy made no model")
+        if not all(np.isfinite(array.numpy()).all() for array in new.values()):
+            raise NotAggregated("the model is not finite")
+        if metrics is not None:
+            self.history.train[updates[0].report.round + 1] = metrics
+        return self.model.replace(new)
+
+    def _message(self, update: Update) -> Message:
+        """Return the reply of an update with its weight, and its arrays if they were changed."""
+        key, source = weight_key(self.strategy), update.source
+        if not isinstance(source, Reply):  # an update of before a restart
+            arrays = self.model.layout.arrays(update.vector, self._global())
+            metrics = MetricRecord({**update.metrics, key: update.weight})
+            content = RecordDict({"arrays": to_record(arrays), "metrics": metrics})
+            return Message(content, 0, "train")
+        content = source.message.content
+        (array_key,), (metric_key,) = content.array_records, content.metric_records
+        vector = self.model.layout.vector(source.arrays)
+        is_same = np.array_equal(update.vector, vector)
+        if not is_same or list(content.array_records[array_key]) != list(source.arrays):
+            content[array_key] = to_record(
+                source.arrays if is_same else self.model.layout.arrays(update.vector, source.arrays)
+            )
+        if source.metrics[key] != update.weight:
+            content[metric_key] = MetricRecord({**source.metrics, key: update.weight})
+        return source.message
+
+    def _global(self) -> dict[str, np.ndarray]:
+        return {name: array.numpy() for name, array in self.model.record.items()}
+
+    def state(self) -> State:
+        """Return the strategy's state and the arrays that are not part of the vector."""
+        values, arrays = self._state.collect()
+        integers = self.model.integers()
+        return {
+            "step": self._step,
+            "strategy": values,
+            "integers": list(integers),
+            "dtypes": self.model.dtypes(),
+            **{f"integer/{i}": array for i, array in enumerate(integers.values())},
+            **{f"strategy/{place}": array for place, array in arrays.items()},
+        }
+
+    def restore(self, state: State) -> None:
+        """Take up a state that :meth:`state` returned."""
+        arrays = {k: v for k, v in state.items() if isinstance(v, np.ndarray)}
+        prefix = "strategy/"
+        kept = {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
+        self._state.restore(state["strategy"], kept)  # type: ignore[arg-type]  # as stored
+        names = state["integers"]
+        assert isinstance(names, Sequence)
+        integers = {str(name): arrays[f"integer/{i}"] for i, name in enumerate(names)}
+        self.model.restore(integers, state["dtypes"])  # type: ignore[arg-type]  # as stored
+        self._step = int(state["step"])  # type: ignore[arg-type]  # as stored

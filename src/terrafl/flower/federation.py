@@ -1,0 +1,291 @@
+"""The federation on Flower: nodes that come and go, fall silent and may lie.
+
+What :mod:`terrafl.simulation.federation` is to simulated clients, this is to nodes.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeGuard
+
+import numpy as np
+from flwr.app import ArrayRecord, ConfigRecord, Message, MetricRecord
+from flwr.serverapp import Grid
+from flwr.serverapp.strategy import Strategy
+
+from terrafl.federation.protocol import (
+    Answers,
+    Evaluation,
+    Gathering,
+    Question,
+    TrainRequest,
+    TrainResult,
+)
+from terrafl.flower import wire
+from terrafl.flower.exchange import Arrival, exchange
+from terrafl.flower.history import History
+from terrafl.flower.model_arrays import ModelArrays, to_numpy
+from terrafl.flower.questions import loss_in, loss_question
+from terrafl.flower.reply_checks import Reply, checked_reply, metrics_of, odd_metrics, too_large
+from terrafl.flower.roster import Roster
+from terrafl.flower.subset import SubsetGrid, nodes_to_evaluate, taking_everybody, weight_key
+from terrafl.records import Population, Refusal, Report, State, Update, Vector
+from terrafl.runs import events
+from terrafl.seeds import stream
+from terrafl.selection.final_layer import MEASURABLE, FinalLayer
+
+__all__ = ["Evaluate", "FlowerFederation"]
+
+_log = logging.getLogger(__name__)
+
+Evaluate = Callable[[int, ArrayRecord], MetricRecord | None]
+
+_METRICS: Mapping[str, str] = {"loss": wire.TRAIN_LOSS, "squared_loss": wire.SQUARED_LOSS}
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class FlowerFederation:
+    """Nodes behind a grid; a strategy writes the messages to them.
+
+    Parameters
+    ----------
+    grid, strategy
+        Where the nodes are, and who writes the messages.
+    model, history
+        The global model and the metrics, shared with the algorithm.
+    roster
+        Which node is which client.
+    clients_per_round, seed, epochs
+        As of :class:`terrafl.flower.ClientSelection`.
+    timeout_s, wait_s
+        Longest wait for replies, and for clients to connect.
+    train_config, evaluate_config
+        What is sent with every request.
+    evaluate_fn
+        Evaluates the model on the server, if given.
+    accuracy_key
+        The metric that is the accuracy.
+    """
+
+    grid: Grid
+    strategy: Strategy
+    model: ModelArrays
+    history: History
+    roster: Roster
+    clients_per_round: int
+    seed: int
+    epochs: int
+    timeout_s: float
+    wait_s: float
+    train_config: ConfigRecord
+    evaluate_config: ConfigRecord
+    evaluate_fn: Evaluate | None
+    accuracy_key: str
+    _round: int = field(default=0, init=False)
+    _has_waited: bool = field(default=False, init=False)
+
+    @property
+    def population(self) -> Population:
+        """Everybody heard of."""
+        return self.roster.population()
+
+    @property
+    def final_layer(self) -> FinalLayer | None:
+        """Where the final layer lies, if it was found."""
+        return self.model.layout.final_layer
+
+    @property
+    def model_bytes(self) -> int:
+        """Size of the arrays."""
+        return self.model.num_bytes
+
+    @property
+    def clients_keep_model(self) -> bool:
+        """Every message carries the model."""
+        return False
+
+    def describe(self) -> Sequence[events.Event]:
+        """Describe the clients that have connected; a server does not see labels."""
+        return [self.roster.describe()]
+
+    def gather(self, round: int, waiting_for: Collection[str]) -> Gathering:
+        """Wait for clients: at first for as many as are wanted, later for one."""
+        self._round = round
+
+        def enough(there: Collection[str]) -> bool:
+            if self._has_waited:
+                return len(there) >= 1
+            if waiting_for:
+                return set(waiting_for) <= set(there)
+            return len(there) >= self.clients_per_round
+
+        refused = self.roster.wait(self.grid, enough, wait_s=self.wait_s, answer_s=self.timeout_s)
+        self._has_waited = True
+        late, online = self.roster.late(self.grid), self.roster.online(self.grid)
+        available = self.roster.available(self.population, online, round)
+        return Gathering(available, [*refused, *late])
+
+    def train(self, request: TrainRequest) -> Sequence[TrainResult]:
+        """Send requests to the nodes of a cohort; check every reply alone."""
+        online = self.roster.online(self.grid)
+        nodes = {client: online[client] for client in request.clients if client in online}
+        record = self.model.record_of(request.model)
+        done = exchange(self.grid, self._requests(request, record, nodes), self.timeout_s)
+        self.roster.owe(done.owing, request.round)
+        sent = to_numpy(record)
+        replies: dict[str, Reply] = {}
+        faults = {c: "the client is not connected" for c in request.clients if c not in nodes}
+        for client, node in nodes.items():
+            reply = self._checked(done.arrivals.get(node), node, sent)
+            if isinstance(reply, Reply):
+                replies[client] = reply
+            else:
+                faults[client] = reply
+        sizes = {client: reply.num_examples for client, reply in replies.items()}
+        faults |= too_large(sizes, self.roster.known_sizes())
+        faults |= odd_metrics({c: r.metrics for c, r in replies.items() if c not in faults})
+        results: list[TrainResult] = []
+        for client in request.clients:
+            if client in faults:
+                known = self.epochs * self.roster.sizes.get(client, 0)
+                started = client in nodes
+                samples = known if started else 0
+                results.append(Refusal(client, faults[client], started=started, samples=samples))
+            else:
+                seconds = done.arrivals[nodes[client]].seconds
+                results.append(self._update(client, replies[client], seconds, request))
+        self.roster.learn([r.report for r in results if isinstance(r, Update)])
+        return results
+
+    def _requests(
+        self, request: TrainRequest, record: ArrayRecord, nodes: Mapping[str, int]
+    ) -> Sequence[Message]:
+        """Let the strategy write the messages to these nodes, and to all of them."""
+        if not nodes:
+            return []
+        config = self.train_config.copy()
+        config[wire.ROUND], config[wire.ITERATION] = request.round, request.iteration
+        grid = SubsetGrid(self.grid, nodes.values())
+        with taking_everybody(self.strategy):
+            step = request.step + 1
+            return list(self.strategy.configure_train(step, record.copy(), config, grid))
+
+    def _checked(
+        self, arrival: Arrival | None, node: int, sent: Mapping[str, np.ndarray]
+    ) -> Reply | str:
+        if arrival is None:
+            return f"no reply within {self.timeout_s:g} s"
+        key = weight_key(self.strategy)
+        return checked_reply(arrival.message, node_id=node, sent=sent, weight_key=key)
+
+    def _update(self, client: str, reply: Reply, seconds: float, request: TrainRequest) -> Update:
+        vector = self.model.layout.vector(reply.arrays)
+        measured: dict[str, object] = {}
+        if self.final_layer is not None:
+            measured |= self.final_layer.measure(vector, request.model, request.needs)
+        for need in request.needs:
+            if need == "duration_s":
+                measured[need] = seconds
+            elif need not in MEASURABLE:  # the client's word
+                measured[need] = reply.metrics.get(_METRICS.get(need, need))
+        report = Report(
+            client_id=client,
+            round=request.round,
+            iteration=request.iteration,
+            num_examples=reply.num_examples,
+            **measured,  # type: ignore[arg-type]  # keyed by need, checked by the intake
+        )
+        return Update(
+            report=report,
+            vector=vector,
+            samples=self.epochs * reply.num_examples,
+            duration_s=seconds,
+            metrics=reply.metrics,
+            source=reply,
+        )
+
+    def ask(self, question: Question) -> Answers:
+        """Ask clients for the loss of a model; NaN for one that does not answer."""
+        nodes = self.roster.online(self.grid)
+        rows = {c: self._rows(c, question) for c in question.clients if c in nodes}
+        record = self.model.record_of(question.model)
+        messages = [loss_question(nodes[client], record, rows[client]) for client in rows]
+        arrivals = exchange(self.grid, messages, self.timeout_s).arrivals
+        losses = {node: loss_in(arrival.message) for node, arrival in arrivals.items()}
+        values = [losses.get(nodes.get(client, -1), np.nan) for client in question.clients]
+        sizes = self.roster.sizes
+        samples = sum(sizes[c] if chosen is None else len(chosen) for c, chosen in rows.items())
+        return Answers(np.array(values, dtype=np.float64), list(rows), samples)
+
+    def _rows(self, client: str, question: Question) -> list[int] | None:
+        """Draw the examples on which a loss is asked, as the simulator does."""
+        size, sample_size = self.roster.sizes[client], question.sample_size
+        if sample_size is None or sample_size >= size:
+            return None
+        draw = stream(self.seed, "loss", round=question.round, client=client)
+        rows: list[int] = draw.choice(size, size=sample_size, replace=False).tolist()
+        return rows
+
+    def evaluate(self, model: Vector, participants: Sequence[str]) -> Evaluation | None:
+        """Let the strategy's nodes evaluate, then the server; the server's word counts."""
+        number, record = self._round + 1, self.model.record_of(model)
+        if number not in self.history.evaluate:
+            self._evaluate_on_nodes(number, record)
+        federated = self.history.evaluate.get(number)
+        metrics = self.evaluate_centrally(number, record) if self.evaluate_fn else federated
+        accuracy = metrics.get(self.accuracy_key) if metrics is not None else None
+        if metrics is None or not _is_finite(accuracy):
+            return None
+        own = federated.get(self.accuracy_key) if federated is not None else None
+        loss = metrics.get("loss")
+        return Evaluation(
+            score=float(accuracy),
+            score_participating=float(own) if _is_finite(own) else float(accuracy),
+            loss=float(loss) if _is_finite(loss) else None,
+        )
+
+    def evaluate_centrally(self, number: int, record: ArrayRecord) -> MetricRecord | None:
+        """Return what ``evaluate_fn`` says of a model; a result that is known is not repeated."""
+        if number not in self.history.central and self.evaluate_fn is not None:
+            metrics = self.evaluate_fn(number, record)
+            _log.info("evaluation on the server: %s", metrics)
+            if metrics is not None:
+                self.history.central[number] = metrics
+        return self.history.central.get(number)
+
+    def _evaluate_on_nodes(self, number: int, record: ArrayRecord) -> None:
+        """Let the strategy evaluate, unless it would wait for nodes that are not there."""
+        nodes = list(self.grid.get_node_ids())
+        wanted = nodes_to_evaluate(self.strategy, len(nodes))
+        if len(nodes) < wanted:
+            _log.warning("evaluation needs %d nodes and is left out: %d", wanted, len(nodes))
+            return
+        grid = SubsetGrid(self.grid, nodes)
+        messages = self.strategy.configure_evaluate(number, record, self.evaluate_config, grid)
+        arrivals = exchange(self.grid, messages, self.timeout_s).arrivals
+        # Sums depend on their order in the last digits, and Flower draws nodes at random.
+        replies = {self.roster.name(node): arrival.message for node, arrival in arrivals.items()}
+        metrics = {name: metrics_of(replies[name]) for name in sorted(replies)}
+        valid = {name: m for name, m in metrics.items() if not isinstance(m, str)}
+        odd = odd_metrics(valid)
+        aggregated = self.strategy.aggregate_evaluate(
+            number, [replies[name] for name in valid if name not in odd]
+        )
+        if aggregated is not None:
+            self.history.evaluate[number] = aggregated
+
+    def state(self) -> State:
+        """Return the sizes that are known and the metrics so far."""
+        return {"sizes": dict(self.roster.sizes), "history": self.history.to_plain()}
+
+    def restore(self, state: State) -> None:
+        """Take up a state that :meth:`state` returned."""
+        self.roster.sizes |= state["sizes"]  # type: ignore[arg-type]  # as stored
+        self.history.restore(state["history"])  # type: ignore[arg-type]  # as stored
+
+
+def _is_finite(value: object) -> TypeGuard[int | float]:
+    return isinstance(value, int | float) and math.isfinite(value)

@@ -1,0 +1,221 @@
+"""The records that all rooms exchange: reports, updates, refusals and cohorts. numpy only."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from terrafl.errors import require
+
+__all__ = ["Cohort", "Json", "Population", "Refusal", "Report", "State", "Update", "Vector"]
+
+Vector = NDArray[np.float32]
+"""A model: parameters first, then buffers such as a batch norm's running statistics."""
+
+Json: TypeAlias = "str | int | float | bool | Sequence[Json] | Mapping[str, Json] | None"
+
+State: TypeAlias = Mapping[str, "Json | NDArray[np.generic]"]
+"""What must survive a restart: JSON values and numeric arrays under plain names."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Population:
+    """All clients that could ever be drawn: two arrays, however many clients there are.
+
+    Parameters
+    ----------
+    ids
+        Client ids in string order, no two alike.
+    sizes
+        Number of training examples of each, $|D^k_{train}|$.
+
+    Examples
+    --------
+    >>> population = Population.of({"b": 30, "a": 10})
+    >>> population.ids.tolist(), population.sizes.tolist()
+    (['a', 'b'], [10, 30])
+    >>> population.index(["b"]).tolist()
+    [1]
+    """
+
+    ids: NDArray[np.str_]
+    sizes: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        require(self.ids.shape == self.sizes.shape, "sizes", self.sizes.shape, "one per client id")
+        require(len(self.ids) > 0, "population", 0, "at least one client")
+        ordered = bool((self.ids[:-1] < self.ids[1:]).all())
+        require(ordered, "client ids", self.ids[:3].tolist(), "distinct and in string order")
+        smallest = int(self.sizes.min())
+        require(smallest >= 1, "sizes", smallest, "at least 1 example for every client")
+
+    @classmethod
+    def of(cls, sizes: Mapping[str, int]) -> Population:
+        """Build a population from a mapping of client ids to sizes."""
+        ids = sorted(sizes)
+        return cls(np.array(ids, dtype=np.str_), np.array([sizes[i] for i in ids], dtype=np.int64))
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def index(self, client_ids: Sequence[str]) -> NDArray[np.intp]:
+        """Return the positions of these clients; every one must be known."""
+        wanted = np.asarray(client_ids, dtype=np.str_)
+        found = np.minimum(np.searchsorted(self.ids, wanted), len(self.ids) - 1)
+        unknown = wanted[self.ids[found] != wanted]
+        require(unknown.size == 0, "client ids", unknown[:3].tolist(), "members of the population")
+        return found
+
+    def names(self, positions: Iterable[int] | NDArray[np.integer]) -> tuple[str, ...]:
+        """Return the ids at these positions."""
+        return tuple(self.ids[np.asarray(positions, dtype=np.intp)].tolist())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    r"""What one client says about one local training.
+
+    Updates are differences of the final layer's parameters, $\theta^k - \theta$; norms are
+    Euclidean. A field that the selector did not ask for is ``None``.
+
+    Parameters
+    ----------
+    client_id
+        The client, $k$.
+    round, iteration
+        The request that this report answers, both counted from 0.
+    num_examples
+        Size of the client's training set, $|D^k_{train}|$.
+    update_norm
+        Norm of the update of the final layer, weight and bias together, $|\Delta w^k|$.
+    weight_norm, bias_norm
+        Norm of the update of the final layer's weight alone, and of its bias alone.
+    weight_update, bias_update
+        The update of the final layer's weight (classes x features) and bias (classes).
+    loss
+        Mean training loss over the examples seen in local training.
+    squared_loss
+        Mean of the squared per-example training loss over the examples seen.
+    duration_s
+        Seconds that the client took.
+    """
+
+    client_id: str
+    round: int
+    iteration: int
+    num_examples: int
+    update_norm: float | None = None
+    weight_norm: float | None = None
+    bias_norm: float | None = None
+    weight_update: NDArray[np.floating] | None = None
+    bias_update: NDArray[np.floating] | None = None
+    loss: float | None = None
+    squared_loss: float | None = None
+    duration_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Update:
+    r"""One local training that came back.
+
+    Parameters
+    ----------
+    report
+        What the client says about it.
+    vector
+        The client's model, $\theta^k$; valid until the next training is asked for.
+    steps
+        Optimiser steps taken; 0 where the server cannot know.
+    samples
+        Examples processed, every epoch counted.
+    duration_s
+        Seconds that it took.
+    draws
+        How often the client was drawn.
+    weight
+        Its weight in the mean, before normalisation.
+    heard
+        Whether the selector sees the report. The model counts in the mean either way.
+    metrics
+        Further numbers that the client sent.
+    source
+        The message it came with; for whoever wrote the request.
+    """
+
+    report: Report
+    vector: Vector
+    steps: int = 0
+    samples: int = 0
+    duration_s: float = 0.0
+    draws: int = 1
+    weight: float = 1.0
+    heard: bool = True
+    metrics: Mapping[str, int | float | list[int] | list[float]] = field(default_factory=dict)
+    source: object | None = None
+
+    @property
+    def client_id(self) -> str:
+        """The client, $k$."""
+        return self.report.client_id
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A client whose update is not used, and why.
+
+    Parameters
+    ----------
+    client_id
+        The client.
+    reason
+        One sentence.
+    started
+        Whether it began to train: its work then counts as a cost.
+    samples
+        Examples processed in vain.
+    """
+
+    client_id: str
+    reason: str
+    started: bool = True
+    samples: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Cohort:
+    """Who trains next, and why.
+
+    Parameters
+    ----------
+    clients
+        Distinct client ids in string order; empty when the round is over.
+    draws
+        How often each was drawn. A client drawn twice trains once and weighs twice.
+    why
+        The decision, as one journal event (``{"event": "split", ...}``); may be empty.
+    """
+
+    clients: tuple[str, ...] = ()
+    draws: tuple[int, ...] = ()
+    why: Mapping[str, Json] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, client_ids: Iterable[str], why: Mapping[str, Json] | None = None) -> Cohort:
+        """Collect ids, repeated ones counted, in string order.
+
+        Examples
+        --------
+        >>> Cohort.of(["b", "a", "b"])
+        Cohort(clients=('a', 'b'), draws=(1, 2), why={})
+        """
+        counts = Counter(client_ids)
+        clients = tuple(sorted(counts))
+        return cls(clients, tuple(counts[c] for c in clients), why or {})
+
+    def __len__(self) -> int:
+        return len(self.clients)

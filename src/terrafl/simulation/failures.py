@@ -1,0 +1,67 @@
+"""When training a client fails: stop the run, or continue without that client."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from terrafl.errors import TerraflError, UserError, describe
+from terrafl.records import Refusal
+from terrafl.simulation.job import OnClientFailure, Trained, TrainTask
+
+__all__ = ["CanTrain", "train_or_fail"]
+
+
+class CanTrain(Protocol):
+    """Whoever trains a group of clients, see :class:`terrafl.simulation.trainer.Trainer`."""
+
+    def train(self, received: NDArray[np.float32], tasks: Sequence[TrainTask]) -> list[Trained]:
+        """Train them all, or raise."""
+        ...
+
+
+def train_or_fail(
+    trainer: CanTrain,
+    received: NDArray[np.float32],
+    tasks: Sequence[TrainTask],
+    on_failure: OnClientFailure,
+) -> list[Trained | Refusal]:
+    """Train a group of clients; of a group that fails, each by itself.
+
+    Who fails depends on the tasks alone, if what they run does: a dropped client is dropped
+    again when the run is repeated, at any number of workers.
+
+    Parameters
+    ----------
+    trainer
+        Trains.
+    received
+        The model to start from.
+    tasks
+        The group.
+    on_failure
+        What to do about a client whose training raises.
+    """
+    try:
+        return [*trainer.train(received, tasks)]
+    except UserError:  # a setting that cannot work for anybody
+        raise
+    except Exception as error:  # a network, an optimiser or a data set may raise anything
+        if on_failure == "stop":
+            raise _stopped(tasks, error) from error
+        if len(tasks) == 1:
+            return [Refusal(tasks[0].client_id, f"training raised {describe(error)}")]
+    return [train_or_fail(trainer, received, [task], on_failure)[0] for task in tasks]
+
+
+def _stopped(tasks: Sequence[TrainTask], error: Exception) -> TerraflError:
+    names = " or ".join(task.client_id for task in tasks)
+    return TerraflError(
+        f"training client {names} failed in round {tasks[0].round}, iteration "
+        f"{tasks[0].iteration}: {describe(error)}. The work so far is kept: fix the cause and "
+        'continue with terrafl resume, or set on_client_failure = "drop" in the config.toml of the '
+        "run to leave such clients out, and continue with terrafl resume --allow-drift."
+    )

@@ -1,0 +1,167 @@
+"""The simulated federation: clients on this machine, trained by an executor."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from terrafl.data import FederatedData, Holdings, Skew
+from terrafl.federation.protocol import (
+    Answers,
+    Evaluation,
+    Gathering,
+    Question,
+    TrainRequest,
+    TrainResult,
+)
+from terrafl.models import Layout
+from terrafl.records import Population, Refusal, Report, State, Update, Vector
+from terrafl.runs import events
+from terrafl.seeds import stream
+from terrafl.selection.final_layer import FinalLayer
+from terrafl.simulation.executor import Executor
+from terrafl.simulation.fairness import MOST_LISTED, by_client
+from terrafl.simulation.job import Trained, TrainTask
+from terrafl.simulation.local_training import LocalTraining
+
+__all__ = ["SimulatedFederation", "final_layer_of"]
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class SimulatedFederation:
+    """Clients that an executor trains, in this process or in others.
+
+    Parameters
+    ----------
+    data
+        Who holds what.
+    executor
+        Trains, answers and evaluates.
+    training
+        How a client trains.
+    seed
+        Of every random stream.
+    """
+
+    data: FederatedData
+    executor: Executor
+    training: LocalTraining
+    seed: int
+    population: Population = field(init=False)
+    final_layer: FinalLayer = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.population = Population(self.data.client_ids, self.data.sizes)
+        self.final_layer = final_layer_of(self.executor.layout)
+
+    @property
+    def model_bytes(self) -> int:
+        """Four bytes for each number."""
+        return 4 * self.executor.layout.size
+
+    @property
+    def clients_keep_model(self) -> bool:
+        """A client that answered a question has the model already."""
+        return True
+
+    def describe(self) -> Sequence[events.Event]:
+        """Describe all clients together, and each one unless there are many."""
+        return [federation_event(self.data)]
+
+    def gather(self, round: int, waiting_for: Collection[str]) -> Gathering:
+        """Everybody is there."""
+        return Gathering()
+
+    def train(self, request: TrainRequest) -> Sequence[TrainResult]:
+        """Train clients; a client whose training fails is refused."""
+        positions = self.population.index(request.clients).tolist()
+        rate = self.training.rate(request.round)
+        tasks = [
+            TrainTask(position, client, request.round, request.iteration, rate)
+            for position, client in zip(positions, request.clients, strict=True)
+        ]
+        results = self.executor.train(request.model, tasks)
+        return [
+            self._result(result, task, request) for result, task in zip(results, tasks, strict=True)
+        ]
+
+    def _result(
+        self, result: Trained | Refusal, task: TrainTask, request: TrainRequest
+    ) -> TrainResult:
+        size = int(self.population.sizes[task.client])
+        samples = self.training.epochs * size
+        if isinstance(result, Refusal):
+            return Refusal(result.client_id, result.reason, samples=samples)
+        known = {**result.measurements, "duration_s": result.duration_s}
+        measured = self.final_layer.measure(result.vector, request.model, request.needs)
+        report = Report(
+            client_id=task.client_id,
+            round=task.round,
+            iteration=task.iteration,
+            num_examples=size,
+            **{need: value for need, value in known.items() if need in request.needs},  # type: ignore[arg-type]  # fields of a report
+            **measured,  # type: ignore[arg-type]  # fields of a report
+        )
+        return Update(
+            report=report,
+            vector=result.vector,
+            steps=result.steps,
+            samples=samples,
+            duration_s=result.duration_s,
+        )
+
+    def ask(self, question: Question) -> Answers:
+        """Return the loss of a model on each client's training data, or on a sample of it."""
+        tasks, samples = [], 0
+        positions = self.population.index(question.clients)
+        for position, client in zip(positions, question.clients, strict=True):
+            size, rows = int(self.population.sizes[position]), None
+            if question.sample_size is not None and question.sample_size < size:
+                draw = stream(self.seed, "loss", round=question.round, client=client)
+                size = question.sample_size
+                rows = draw.choice(
+                    int(self.population.sizes[position]), size=size, replace=False
+                ).tolist()
+            tasks.append((int(position), rows))
+            samples += size
+        losses = np.array(self.executor.losses(question.model, tasks), dtype=np.float64)
+        return Answers(losses, question.clients, samples)
+
+    def evaluate(self, model: Vector, participants: Sequence[str]) -> Evaluation:
+        """Evaluate a model on all test data, and on the participants' part of it."""
+        correct, losses = self.executor.evaluate(model)
+        test = self.data.partition.test
+        parts = [test[position] for position in self.population.index(participants)]
+        shares = [float(correct[rows].mean()) for rows in parts if len(rows)]
+        score, loss = float(correct.mean()), float(losses.mean(dtype=np.float64))
+        return Evaluation(
+            score=score,
+            score_participating=float(np.mean(shares)) if shares else score,
+            loss=loss if np.isfinite(loss) else None,
+            **by_client(correct, test),
+        )
+
+    def state(self) -> State:
+        """Nothing is remembered."""
+        return {}
+
+    def restore(self, state: State) -> None:
+        """Take up nothing."""
+
+
+def federation_event(data: FederatedData) -> events.Federation:
+    """Return what the journal says of the clients, in its first line."""
+    holdings = Holdings.of(data.partition, data.dataset.train.y)
+    skew = Skew.from_holdings(data.partition, holdings).to_dict()
+    listed = {}
+    if len(data.client_ids) <= MOST_LISTED:
+        listed = {"ids": data.client_ids.tolist(), **holdings.to_dict()}
+    return events.Federation(**skew, **listed, schema=events.SCHEMA)  # type: ignore[arg-type]  # keyed by field
+
+
+def final_layer_of(layout: Layout) -> FinalLayer:
+    """Return where the final layer lies, for rooms that know nothing of networks."""
+    bias = layout.final_bias
+    return FinalLayer(layout.final_weight, bias, bias.stop - bias.start)

@@ -1,0 +1,50 @@
+"""A federation some of whose clients attack, for experiments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from terrafl.defences.attackers import Attackers
+from terrafl.federation.protocol import TrainRequest, TrainResult
+from terrafl.federation.wrapper import FederationWrapper
+from terrafl.records import Update
+from terrafl.runs import events
+
+__all__ = ["Hostile"]
+
+
+@dataclass(slots=True, eq=False)
+class Hostile(FederationWrapper):
+    """Attackers send something other than what they trained; everybody else is unchanged.
+
+    Parameters
+    ----------
+    inner
+        The federation of honest clients.
+    attackers
+        Who attacks, and how.
+    """
+
+    attackers: Attackers
+
+    def describe(self) -> Sequence[events.Event]:
+        """Say who attacks, too."""
+        kind, clients = self.attackers.attack.kind, self.attackers.clients
+        return [*self.inner.describe(), events.Attackers(attack=kind, clients=clients)]
+
+    def train(self, request: TrainRequest) -> Sequence[TrainResult]:
+        """Train everybody; replace what attackers send."""
+        return [
+            self._sent(result, request) if isinstance(result, Update) else result
+            for result in self.inner.train(request)
+        ]
+
+    def _sent(self, update: Update, request: TrainRequest) -> Update:
+        vector = self.attackers.model(update.client_id, update.vector, request.model)
+        report = update.report
+        if vector is not update.vector and self.final_layer is not None:
+            # A client that lies about its model reports what fits the model it sends.
+            measured = self.final_layer.measure(vector, request.model, request.needs)
+            report = replace(report, **measured)  # type: ignore[arg-type]  # keyed by Need
+        return replace(update, vector=vector, report=self.attackers.report(report))

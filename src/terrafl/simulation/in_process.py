@@ -1,0 +1,73 @@
+"""All work done in this process, on one thread."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from terrafl.models import Layout
+from terrafl.records import Refusal
+from terrafl.simulation.executor import LossTask
+from terrafl.simulation.failures import train_or_fail
+from terrafl.simulation.groups import grouped
+from terrafl.simulation.job import Arrays, Job, Trained, TrainTask, client_sizes
+from terrafl.simulation.trainer import Trainer
+
+__all__ = ["InProcess"]
+
+
+class InProcess:
+    """The simplest :class:`terrafl.simulation.executor.Executor`.
+
+    torch's thread count is set to one while in use, since results differ in the last bits
+    between thread counts, and restored after.
+    """
+
+    def __init__(self, job: Job, arrays: Arrays) -> None:
+        self._job = job
+        self._arrays = arrays
+        self._threads = 0
+
+    def __enter__(self) -> Self:
+        self._threads = torch.get_num_threads()
+        torch.set_num_threads(1)
+        self._trainer = Trainer(self._job, self._arrays)
+        self._initial = self._trainer.network.to_numpy()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        torch.set_num_threads(self._threads)
+
+    @property
+    def layout(self) -> Layout:
+        """How a model lies in memory."""
+        return self._trainer.network.layout
+
+    @property
+    def initial_model(self) -> NDArray[np.float32]:
+        """The model that the run's seed gives."""
+        return self._initial
+
+    def train(
+        self, received: NDArray[np.float32], tasks: Sequence[TrainTask]
+    ) -> list[Trained | Refusal]:
+        """Train clients group by group."""
+        results: dict[int, Trained | Refusal] = {}
+        for group in grouped(client_sizes(self._arrays, tasks), self._trainer.group_size):
+            trained = train_or_fail(
+                self._trainer, received, [tasks[i] for i in group], self._job.on_client_failure
+            )
+            results |= zip(group, trained, strict=True)
+        return [results[i] for i in range(len(tasks))]
+
+    def losses(self, model: NDArray[np.float32], tasks: Sequence[LossTask]) -> list[float]:
+        """Return the mean training loss of a model for each client."""
+        return [self._trainer.loss(model, client, rows) for client, rows in tasks]
+
+    def evaluate(self, model: NDArray[np.float32]) -> tuple[NDArray[np.bool_], NDArray[np.float32]]:
+        """Return, for every test example, whether the model is right, and its loss."""
+        return self._trainer.evaluate(model, 0, len(self._arrays["test_y"]))

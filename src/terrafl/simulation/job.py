@@ -1,0 +1,182 @@
+"""What anyone who trains clients of a run must know, as plain data that crosses processes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from terrafl.algorithms import ALGORITHMS, Algorithm
+from terrafl.data import Dataset, FederatedData
+from terrafl.models import MODELS, Model
+from terrafl.settings import build, named, to_plain, to_plain_named
+from terrafl.simulation.local_training import LocalTraining
+
+__all__ = [
+    "OF_LOSSES",
+    "Arrays",
+    "Job",
+    "OnClientFailure",
+    "Precision",
+    "TrainTask",
+    "Trained",
+    "arrays_of",
+    "client_sizes",
+]
+
+Precision = Literal["fp32", "bf16"]
+OnClientFailure = Literal["stop", "drop"]
+"""``stop`` ends the run, which can be resumed; ``drop`` refuses the client, in the journal."""
+Arrays = Mapping[str, NDArray[np.generic]]
+
+OF_LOSSES: Mapping[str, Callable[[Any], Any]] = {  # Any: a torch tensor
+    "loss": lambda losses: losses,
+    "squared_loss": lambda losses: losses * losses,
+}
+"""The fields of a report that are means of a function of the examples' losses."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """The part of a run's configuration that local training and evaluation depend on."""
+
+    model: Model
+    algorithm: Algorithm
+    training: LocalTraining
+    input_shape: tuple[int, ...]
+    num_classes: int
+    scale: tuple[float, ...]
+    offset: tuple[float, ...]
+    seed: int
+    precision: Precision
+    device: str
+    needs: tuple[str, ...]
+    on_client_failure: OnClientFailure = "stop"
+
+    @classmethod
+    def of(
+        cls,
+        dataset: Dataset,
+        *,
+        model: Model,
+        algorithm: Algorithm,
+        training: LocalTraining,
+        seed: int,
+        needs: frozenset[str],
+        precision: Precision = "fp32",
+        device: str = "cpu",
+        on_client_failure: OnClientFailure = "stop",
+    ) -> Self:
+        """Describe the job of training on this data set for a selector with these needs."""
+        scale, offset = dataset.normalisation.affine()
+        return cls(
+            model=model,
+            algorithm=algorithm,
+            training=training,
+            input_shape=dataset.input_shape,
+            num_classes=dataset.num_classes,
+            scale=tuple(scale.tolist()),
+            offset=tuple(offset.tolist()),
+            seed=seed,
+            precision=precision,
+            device=device,
+            needs=tuple(sorted(needs)),
+            on_client_failure=on_client_failure,
+        )
+
+    def to_plain(self) -> dict[str, Any]:  # Any: what JSON can hold
+        """Return the job as JSON values."""
+        parts = {
+            "model": to_plain_named(self.model),
+            "algorithm": to_plain_named(self.algorithm),
+            "training": to_plain(self.training),
+        }
+        shape = ("input_shape", "num_classes", "scale", "offset")
+        rest = ("seed", "precision", "device", "needs", "on_client_failure")
+        return parts | {name: getattr(self, name) for name in (*shape, *rest)}
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> Self:  # Any: what JSON can hold
+        """Take up what :meth:`to_plain` returned."""
+        values = dict(plain)
+        values["model"] = named(MODELS, plain["model"], "model")
+        values["algorithm"] = named(ALGORITHMS, plain["algorithm"], "algorithm")
+        values["training"] = build(LocalTraining, plain["training"], "training")
+        for name in ("input_shape", "scale", "offset", "needs"):
+            values[name] = tuple(plain[name])
+        return cls(**values)
+
+
+def arrays_of(data: FederatedData) -> Arrays:
+    """Return the arrays that training and evaluation read, by name."""
+    dataset, partition = data.dataset, data.partition
+    return {
+        "train_x": dataset.train.x,
+        "train_y": dataset.train.y,
+        "test_x": dataset.test.x,
+        "test_y": dataset.test.y,
+        "train_indices": partition.train.indices,
+        "train_offsets": partition.train.offsets,
+    }
+
+
+def client_sizes(arrays: Arrays, tasks: Sequence[TrainTask]) -> list[int]:
+    """Return how many examples each task's client has."""
+    offsets = arrays["train_offsets"]
+    return [int(offsets[task.client + 1] - offsets[task.client]) for task in tasks]
+
+
+@dataclass(frozen=True, slots=True)
+class TrainTask:
+    """One local training to be done.
+
+    Parameters
+    ----------
+    client
+        Position of the client in the population.
+    client_id
+        Its id, which keys its random streams.
+    round, iteration
+        When.
+    learning_rate
+        Step size of this round.
+    """
+
+    client: int
+    client_id: str
+    round: int
+    iteration: int
+    learning_rate: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trained:
+    """One local training done, as an executor returns it.
+
+    Parameters
+    ----------
+    vector
+        The client's model; valid until the next training is asked for.
+    steps
+        Optimiser steps taken.
+    measurements
+        What was measured while training, by the names of a report's fields.
+    duration_s
+        Seconds it took.
+    """
+
+    vector: NDArray[np.float32]
+    steps: int
+    measurements: Mapping[str, float]
+    duration_s: float
+
+    def to_message(self) -> dict[str, Any]:  # Any: what JSON can hold
+        """Return all but the vector, which travels in shared memory."""
+        return {
+            "steps": self.steps,
+            "measurements": dict(self.measurements),
+            "duration_s": self.duration_s,
+        }

@@ -1,0 +1,245 @@
+"""Train and evaluate clients in this process, one torch thread, whoever calls."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn import functional
+from torch.nn.modules.dropout import _DropoutNd
+
+from terrafl.algorithms import Algorithm
+from terrafl.errors import ConfigurationError
+from terrafl.models.flat import FlatNetwork
+from terrafl.seeds import stream, torch_stream
+from terrafl.simulation.batched import GROUP_SIZE, BatchedTrainer, is_batchable
+from terrafl.simulation.executor import EVALUATION_BATCH
+from terrafl.simulation.job import OF_LOSSES, Arrays, Job, Precision, Trained, TrainTask
+from terrafl.simulation.local_training import LocalTraining
+
+__all__ = ["Trainer"]
+
+
+class Trainer:
+    """Everything a client does, for any client of a run.
+
+    Results depend on the job, the arrays and the tasks of the group alone: not on the process,
+    nor on what was trained before.
+
+    Parameters
+    ----------
+    job
+        What to train, and how.
+    arrays
+        The data, see :func:`terrafl.simulation.job.arrays_of`; read, never written.
+    """
+
+    def __init__(self, job: Job, arrays: Arrays) -> None:
+        self._job = job
+        self._arrays = arrays
+        _require_precision(job.precision, job.device)
+        self._network = FlatNetwork.build(
+            job.model, job.input_shape, job.num_classes, seed=job.seed, device=job.device
+        )
+        modules = self._network.module.modules()
+        self._has_dropout = any(isinstance(module, _DropoutNd) for module in modules)
+        batchable = is_batchable(job, self._network.module)
+        self._batched = BatchedTrainer(job, self._network.layout) if batchable else None
+        shape = (1, -1, *(1,) * (len(job.input_shape) - 1))
+        self._scale = torch.tensor(job.scale, device=job.device).view(shape)
+        self._offset = torch.tensor(job.offset, device=job.device).view(shape)
+
+    @property
+    def network(self) -> FlatNetwork:
+        """The network; right after construction it holds the run's initial model."""
+        return self._network
+
+    @property
+    def group_size(self) -> int:
+        """How many clients are trained together."""
+        return GROUP_SIZE if self._batched else 1
+
+    def train(self, received: NDArray[np.float32], tasks: Sequence[TrainTask]) -> list[Trained]:
+        """Train a group of clients, each from the received model."""
+        if self._batched is None:
+            return [self._train_one(received, task) for task in tasks]
+        batches = [self._batches(task) for task in tasks]
+        order = sorted(range(len(tasks)), key=lambda i: -len(batches[i]))
+        results = self._batched.train(
+            received, [tasks[i] for i in order], [batches[i] for i in order], self._gather
+        )
+        return [results[order.index(i)] for i in range(len(tasks))]
+
+    def _train_one(self, received: NDArray[np.float32], task: TrainTask) -> Trained:
+        started = time.perf_counter()
+        self._network.load(torch.from_numpy(received))
+        self._network.module.train()
+        batches = self._batches(task)
+        with self._dropout_stream(task):
+            totals = self._descend(batches, task.learning_rate)
+        seen = int((batches >= 0).sum())
+        return Trained(
+            vector=self._network.to_numpy(),
+            steps=len(batches),
+            measurements={name: total / seen for name, total in totals.items()},
+            duration_s=time.perf_counter() - started,
+        )
+
+    def _dropout_stream(self, task: TrainTask) -> AbstractContextManager[None]:
+        if not self._has_dropout:
+            return nullcontext()
+        return torch_stream(
+            self._job.seed,
+            "dropout",
+            round=task.round,
+            iteration=task.iteration,
+            client=task.client_id,
+        )
+
+    def _batches(self, task: TrainTask) -> NDArray[np.int64]:
+        """Return the rows of every mini-batch, (steps, batch size), -1 where one is partial."""
+        own, training = self._rows_of(task.client), self._job.training
+        order = stream(
+            self._job.seed,
+            "batches",
+            round=task.round,
+            iteration=task.iteration,
+            client=task.client_id,
+        )
+        # Clients trained together need batches of one width; else none is wider than its data.
+        width = training.batch_size if self._batched else min(training.batch_size, len(own))
+        per_epoch = -(-len(own) // width)
+        rows = np.full((training.epochs, per_epoch * width), -1, dtype=np.int64)
+        for epoch in rows:
+            epoch[: len(own)] = own[order.permutation(len(own))]
+        return rows.reshape(-1, width)
+
+    def _descend(self, batches: NDArray[np.int64], learning_rate: float) -> dict[str, float]:
+        """Take one step per mini-batch; return the sums over examples that are needed."""
+        job, module, parameters = self._job, self._network.module, self._network.parameters
+        corrects = job.algorithm.corrects_gradients
+        optimizer = _optimizer(parameters, job.training, learning_rate)
+        received = [p.detach().clone() for p in parameters] if corrects else []
+        totals = {name: 0.0 for name in OF_LOSSES if name in job.needs}
+        for rows in batches:
+            x, y = self._gather(rows[rows >= 0])
+            optimizer.zero_grad(set_to_none=True)
+            with self._autocast():
+                losses = functional.cross_entropy(module(x), y, reduction="none")
+            losses.mean().backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
+            if corrects:
+                _correct_gradients(job.algorithm, parameters, received)
+            optimizer.step()
+            if totals:
+                for name in totals:
+                    totals[name] += float(OF_LOSSES[name](losses.detach().double()).sum())
+        return totals
+
+    def loss(
+        self, model: NDArray[np.float32], client: int, rows: Sequence[int] | None = None
+    ) -> float:
+        """Return the mean loss of a model on a client's training examples, or some of them."""
+        self._network.load(torch.from_numpy(model))
+        own = self._rows_of(client)
+        asked = own if rows is None else own[np.asarray(rows)]
+        total = 0.0
+        for start in range(0, len(asked), EVALUATION_BATCH):
+            x, y = self._gather(asked[start : start + EVALUATION_BATCH])
+            total += float(self._losses(x, y)[1].double().sum())
+        return total / len(asked)
+
+    def evaluate(
+        self, model: NDArray[np.float32], start: int, stop: int
+    ) -> tuple[NDArray[np.bool_], NDArray[np.float32]]:
+        """Return, for these rows of the test set, whether the model is right, and its loss."""
+        self._network.load(torch.from_numpy(model))
+        correct, losses = [], []
+        for first in range(start, stop, EVALUATION_BATCH):
+            rows = slice(first, min(first + EVALUATION_BATCH, stop))
+            x = self._to_input(self._arrays["test_x"][rows])
+            y = self._to_device(self._arrays["test_y"][rows])
+            scores, loss = self._losses(x, y)
+            correct.append((scores.argmax(dim=1) == y).cpu().numpy())
+            losses.append(loss.cpu().numpy())
+        return np.concatenate(correct), np.concatenate(losses)
+
+    @torch.no_grad()
+    def _losses(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+        self._network.module.eval()
+        with self._autocast():
+            scores: Tensor = self._network.module(x)
+            return scores, functional.cross_entropy(scores, y, reduction="none").float()
+
+    def _autocast(self) -> AbstractContextManager[object]:
+        if self._job.precision == "fp32":
+            return nullcontext()
+        return torch.autocast(torch.device(self._job.device).type, dtype=torch.bfloat16)
+
+    def _rows_of(self, client: int) -> NDArray[np.int64]:
+        first, last = self._arrays["train_offsets"][client : client + 2]
+        return np.asarray(self._arrays["train_indices"][first:last], dtype=np.int64)
+
+    def _gather(self, rows: NDArray[np.int64]) -> tuple[Tensor, Tensor]:
+        """Return training inputs and labels at these rows."""
+        x = self._to_input(self._arrays["train_x"][rows])
+        return x, self._to_device(self._arrays["train_y"][rows])
+
+    def _to_input(self, stored: NDArray[np.generic]) -> Tensor:
+        x = self._to_device(stored).to(torch.float32, copy=True)  # the data is not ours to change
+        x.mul_(self._scale).add_(self._offset)
+        return x.contiguous(memory_format=torch.channels_last) if x.dim() == 4 else x
+
+    def _to_device(self, stored: NDArray[np.generic]) -> Tensor:
+        return torch.from_numpy(stored).to(self._job.device)
+
+
+def _require_precision(precision: Precision, device: str) -> None:
+    if device != "cpu" and not _exists(device):
+        raise ConfigurationError(
+            f"device must be one that torch sees here; got {device!r}: use cpu."
+        )
+    # Without the instructions oneDNN computes bfloat16 by way of float32, slower than float32.
+    supported = device != "cpu" or torch.ops.mkldnn._is_mkldnn_bf16_supported()
+    if precision == "bf16" and not supported:
+        raise ConfigurationError(
+            "precision bf16 needs a processor with bfloat16 instructions; this one has none: "
+            "use fp32."
+        )
+
+
+def _exists(device: str) -> bool:
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError):  # torch raises the latter where CUDA is not built in
+        return False
+    return True
+
+
+@torch.no_grad()
+def _correct_gradients(
+    algorithm: Algorithm, parameters: Sequence[torch.nn.Parameter], received: Sequence[Tensor]
+) -> None:
+    for parameter, start in zip(parameters, received, strict=True):
+        assert parameter.grad is not None
+        parameter.grad = algorithm.correct_gradient(parameter.grad, parameter.detach(), start)
+
+
+def _optimizer(
+    parameters: list[torch.nn.Parameter], training: LocalTraining, learning_rate: float
+) -> torch.optim.Optimizer:
+    if training.optimizer == "adam":
+        return torch.optim.Adam(
+            parameters, lr=learning_rate, weight_decay=training.weight_decay, fused=True
+        )
+    return torch.optim.SGD(
+        parameters,
+        lr=learning_rate,
+        momentum=training.momentum,
+        weight_decay=training.weight_decay,
+        fused=True,
+    )
