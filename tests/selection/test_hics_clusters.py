@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from terrafl.selection.hics_clusters import (
+from terrafl.selection.hics.clusters import (
     direction,
     distances,
     entropy,

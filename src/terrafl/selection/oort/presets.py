@@ -1,7 +1,7 @@
 """The constants of Oort, and how the paper and three published programs set them.
 
 The programs share formulas that differ from the paper's (``formula="released"``) and differ
-from each other in constants; :mod:`terrafl.selection.oort` says what each formula is.
+from each other in constants; :mod:`terrafl.selection.oort.selector` says what each formula is.
 """
 
 from __future__ import annotations

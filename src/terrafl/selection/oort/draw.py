@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from terrafl.selection.oort_presets import OortRules
+from terrafl.selection.oort.presets import OortRules
 
 __all__ = ["Picks", "Standing", "admit", "draw_by_weight", "fastest", "pick"]
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from terrafl.errors import require
 from terrafl.seeds import stream
-from terrafl.selection.oort_presets import OortRules
+from terrafl.selection.oort.presets import OortRules
 from terrafl.selection.protocol import Population
 
 __all__ = ["Durations", "Pacer", "durations_s"]

@@ -25,10 +25,10 @@ from numpy.typing import NDArray
 
 from terrafl.errors import require
 from terrafl.selection.memory import ClientMemory, array_in
-from terrafl.selection.oort_draw import Standing, draw_by_weight, fastest, pick
-from terrafl.selection.oort_pacer import Durations, Pacer, durations_s
-from terrafl.selection.oort_presets import PRESETS, OortRules, Preset
-from terrafl.selection.oort_utility import (
+from terrafl.selection.oort.draw import Standing, draw_by_weight, fastest, pick
+from terrafl.selection.oort.pacer import Durations, Pacer, durations_s
+from terrafl.selection.oort.presets import PRESETS, OortRules, Preset
+from terrafl.selection.oort.utility import (
     below_cap,
     clip,
     exploration_share,
@@ -60,11 +60,11 @@ class Oort:
         The constants and formulas to start from: the paper's, or those of a published program.
     durations
         How long clients take: all alike, ``seeded``, ``measured`` or seconds by client id; see
-        :func:`terrafl.selection.oort_pacer.durations_s`.
+        :func:`terrafl.selection.oort.pacer.durations_s`.
     speed_seed
         Seed of the ``seeded`` durations.
     exploration, exploration_decay, exploration_min, cut_off, clip_quantile, penalty
-        Override the preset; see :class:`terrafl.selection.oort_presets.OortRules`.
+        Override the preset; see :class:`terrafl.selection.oort.presets.OortRules`.
     max_participations
         Override the preset's cap; ``"unlimited"`` lifts it.
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from terrafl.errors import ConfigurationError, require
-from terrafl.selection.hics_clusters import (
+from terrafl.selection.hics.clusters import (
     direction,
     distances,
     entropy,

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from terrafl.selection.oort_presets import OortRules
+from terrafl.selection.oort.presets import OortRules
 
 __all__ = [
     "below_cap",
