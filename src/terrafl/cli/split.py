@@ -21,7 +21,7 @@ from rich.table import Table
 from rich.text import Text
 
 from terrafl.cli import options as o
-from terrafl.errors import ConfigurationError, UserError
+from terrafl.errors import ConfigurationError, UserError, require
 from terrafl.selection.report import Report, judge
 from terrafl.selection.splitting import split as cut
 from terrafl.selection.terraform import parse_range
@@ -31,14 +31,18 @@ __all__ = ["split"]
 Client = Mapping[str, object]
 Answer = dict[str, Any]  # Any: what JSON can hold
 
-_LINE_KEYS = frozenset({"clients", "min_clients", "weighting", "range"})
+_LINE_KEYS = frozenset({"clients", "eta", "weighting", "range"})
 
 
 def split(
     source: Annotated[str, typer.Argument(help="A file, or - for standard input.")],
     *,
     jsonl: Annotated[bool, typer.Option("--jsonl", help="One JSON object per line.")] = False,
-    min_clients: Annotated[int, typer.Option(help="Smallest hard set to train again.")] = 4,
+    eta: Annotated[
+        int | None,
+        typer.Option(help="Smallest hard cluster that trains again.", show_default="4"),
+    ] = None,
+    min_clients: Annotated[int | None, typer.Option(hidden=True)] = None,
     weighting: Annotated[str, typer.Option(help="count or mass.")] = "count",
     search_range: Annotated[str, typer.Option("--range", help="Such as Q1,Q3.")] = "Q1,Q3",
     json: o.Json = False,
@@ -48,11 +52,9 @@ def split(
     Reads CSV with the columns client_id, update_norm and num_examples; with --jsonl one JSON
     object per line with the key clients, a list of {"id", "update_norm", "num_examples"}.
     """
-    defaults: Answer = {
-        "min_clients": min_clients,
-        "weighting": weighting,
-        "range": o.listed(search_range),
-    }
+    flags = {"eta": eta, "min_clients": min_clients}
+    defaults: Answer = {"eta": 4, "weighting": weighting, "range": o.listed(search_range)}
+    defaults |= _with_eta({name: value for name, value in flags.items() if value is not None})
     with _opened(source) as file:
         if jsonl:
             if not _answer_lines(file, defaults, interactive=source == "-"):
@@ -95,6 +97,15 @@ def _answer_lines(lines: Iterable[bytes], defaults: Answer, *, interactive: bool
     return sound
 
 
+def _with_eta(settings: Answer) -> Answer:
+    """Return the settings with ``eta`` under its former name, ``min_clients``, renamed."""
+    if "min_clients" not in settings:
+        return settings
+    if "eta" in settings:
+        raise ConfigurationError("min_clients is the former name of eta; give eta only.")
+    return {"eta" if name == "min_clients" else name: settings[name] for name in settings}
+
+
 def _answer_line(line: bytes, defaults: Answer) -> Answer:
     try:
         request = jsonlib.loads(line.decode())
@@ -102,6 +113,7 @@ def _answer_line(line: bytes, defaults: Answer) -> Answer:
         raise ConfigurationError(f"a line must be a JSON object; {error}.") from error
     if not isinstance(request, dict) or not isinstance(request.get("clients"), list):
         raise ConfigurationError('a line must be a JSON object with the key "clients", a list.')
+    request = _with_eta(request)
     unknown = sorted(request.keys() - _LINE_KEYS)
     if unknown:
         raise ConfigurationError(
@@ -111,17 +123,14 @@ def _answer_line(line: bytes, defaults: Answer) -> Answer:
 
 
 def judge_clients(
-    clients: Sequence[Client], min_clients: int, weighting: str, range: Sequence[str]
+    clients: Sequence[Client], eta: int, weighting: str, range: Sequence[str]
 ) -> Answer:
     """Return the split of one cohort as plain values."""
-    if isinstance(min_clients, bool) or not isinstance(min_clients, int) or min_clients < 1:
-        raise ConfigurationError(
-            f"min_clients must be an integer of at least 1; got {min_clients!r}."
-        )
-    if weighting not in ("count", "mass"):
-        raise ConfigurationError(f"weighting must be count or mass; got {weighting!r}.")
-    if not isinstance(range, list) or len(range) != 2:
-        raise ConfigurationError(f"range must be two fractions, such as Q1 and Q3; got {range}.")
+    valid_eta = isinstance(eta, int) and not isinstance(eta, bool) and eta >= 1
+    require(valid_eta, "eta", eta, "an integer of at least 1")
+    require(weighting in ("count", "mass"), "weighting", weighting, "count or mass")
+    two_ends = isinstance(range, list) and len(range) == 2
+    require(two_ends, "range", range, "two fractions, such as Q1 and Q3")
     ids, norms, sizes = _columns(clients)
     by_id = sorted(zip(ids, norms, sizes, strict=True))
     result = cut(
@@ -139,7 +148,7 @@ def judge_clients(
         "tau": result.tau,
         "easy": order[: result.tau],
         "hard": hard,
-        "stop": len(hard) < min_clients or len(order) == 1,
+        "stop": len(hard) < eta or len(order) == 1,
     }
 
 
