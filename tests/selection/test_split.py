@@ -437,5 +437,5 @@ def test_the_two_weightings_can_differ():
 
 @pytest.mark.parametrize(("num_clients", "size"), [(2, 2**61), (100, 2**61), (2, 2**70)])
 def test_a_cohort_of_too_many_examples_is_refused(num_clients, size):
-    with pytest.raises(ConfigurationError, match="leave it out, or cap its size"):
+    with pytest.raises(ConfigurationError, match="remove that client, or limit its size"):
         split([float(i) for i in range(num_clients)], [size] * num_clients)

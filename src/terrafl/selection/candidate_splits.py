@@ -25,7 +25,7 @@ Weighting = Literal["count", "mass"]
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-_CHUNK = 4096  # clients that are Python integers at a time: these need much memory
+_CHUNK = 4096  # clients converted to Python integers at a time, to limit memory
 
 
 def candidate_splits(
@@ -44,22 +44,22 @@ def candidate_splits(
 
     Notes
     -----
-    Norms are replaced by $d_i$, their scaled distance from a norm in the range: this does not
-    change the order of the variances, and cancels few digits. The scale is a power of two, so it
-    is exact, and no square overflows.
+    Norms are replaced by $d_i$, their scaled distance from a norm in the range. This multiplies
+    all variances by the same number and loses fewer digits to cancellation. The scale is a power
+    of two: it causes no rounding, and no square overflows.
 
-    A prefix sum of $N$ terms is off by at most $(N + 6) \epsilon$ times the sum of magnitudes.
-    For $B$ that sum is at most $B_N$, for $A$ at most $\sqrt{S_N B_N}$ (Cauchy and Schwarz);
-    masses are integers. With $\delta = 4 (N + 16) \epsilon$, twice what the hard cluster, a
-    difference of two sums, needs, and $S$ the least mass of a cluster in the range, its spread is
-    off by at most
+    The error of a prefix sum of $N$ terms is at most $(N + 6) \epsilon$ times the sum of their
+    absolute values. That sum is at most $B_N$ for $B$, and at most $\sqrt{S_N B_N}$ for $A$
+    (Cauchy-Schwarz); masses are exact. The moments of the hard cluster are differences of two
+    sums; $\delta = 4 (N + 16) \epsilon$ is twice the factor that they need. With $S$ the least
+    mass of the cluster in the range, the error of its spread is at most
 
     .. math::
         \delta B_N + (2 \sqrt{S B_N} + \delta_A) \delta_A / S, \quad
         \delta_A = \delta \sqrt{S_N B_N}
 
-    since $|A| \le \sqrt{S B_N}$, and $|A| / S$ is largest where $S$ is least. 1e-280 covers
-    underflow: the largest scaled norm is about 1.
+    since $|A| \le \sqrt{S B_N}$, and this bound of $|A| / S$ is largest at the least $S$. The
+    term 1e-280 covers underflow: the largest scaled norm is about 1.
     """
     scale = math.ldexp(1.0, min(-math.frexp(norms[-1])[1], 1023))
     distances = (norms - norms[(first + end) // 2]) * scale

@@ -1,10 +1,10 @@
-r"""The split of Algorithm 1: where to cut a sorted list of clients into easy and hard.
+r"""The split of Algorithm 1: divide sorted clients into an easy and a hard cluster.
 
 Clients are sorted by update norm, $u_1 \le \dots \le u_N$, with sizes $n_i = |D^i_{train}|$ and
-running sums $S_k = \sum_{i \le k} n_i$. Positions are counted from 1, as in the paper; the hard
-cluster is the clients after position $\tau$.
+running sums $S_k = \sum_{i \le k} n_i$. Positions are counted from 1, as in the paper. The
+clients after position $\tau$ are the hard cluster.
 
-The answer is exact: see :mod:`terrafl.selection.candidate_splits`.
+The result is exact: see :mod:`terrafl.selection.candidate_splits`.
 
 References
 ----------
@@ -36,16 +36,16 @@ Q3 = Fraction(3, 4)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Split:
-    r"""A cohort cut in two.
+    r"""A cohort split into an easy and a hard cluster.
 
     Parameters
     ----------
     order
-        Positions of the clients in the given arrays, easiest first.
+        Indices of the clients in the given arrays, easiest first.
     first, end
         Ends of the search range, $k_a$ and $k_b$: $k_{Q1}$ and $k_{Q3}$ by default.
     tau
-        Number of easy clients; the rest are hard.
+        Number of easy clients; the others are hard.
     empty_range
         Whether no position satisfied $k_a \le \tau < k_b$, so that $\tau = \min(k_a, N-1)$.
     """
@@ -58,12 +58,12 @@ class Split:
 
     @property
     def easy(self) -> NDArray[np.intp]:
-        """Positions of the easy clients."""
+        """Indices of the easy clients."""
         return self.order[: self.tau]
 
     @property
     def hard(self) -> NDArray[np.intp]:
-        """Positions of the hard clients."""
+        """Indices of the hard clients."""
         return self.order[self.tau :]
 
 
@@ -74,10 +74,10 @@ def split(
     search_range: tuple[Fraction, Fraction] = (Q1, Q3),
     weighting: Weighting = "count",
 ) -> Split:
-    r"""Cut a cohort where the intra-split variance is smallest.
+    r"""Split a cohort where the intra-split variance is smallest.
 
-    With clusters $U_1 = \{u_1 .. u_\tau\}$ and $U_2 = \{u_{\tau+1} .. u_N\}$, the cut is the
-    smallest $\tau$, $k_a \le \tau < k_b$, that minimises
+    With clusters $U_1 = \{u_1 .. u_\tau\}$ and $U_2 = \{u_{\tau+1} .. u_N\}$, the split is
+    the smallest $\tau$, $k_a \le \tau < k_b$, that minimises
 
     .. math::
         \mathrm{Var}_{intra} = w_1 \mathrm{Var}(U_1) + w_2 \mathrm{Var}(U_2), \quad
@@ -90,15 +90,16 @@ def split(
     Parameters
     ----------
     norms
-        Update norm of each client, finite and not negative. Equal norms keep the order they
-        are given in: give clients in the order of their ids.
+        Update norm of each client, finite and not negative. Clients with equal norms keep their
+        order, so pass the clients in the order of their ids.
     sizes
-        Number of examples of each client, at least 1.
+        Number of examples of each client, at least 1. The largest times the number of clients
+        must be below $2^{62}$.
     search_range
-        Fractions $a < b$ of the data between which the cut is sought, see :func:`range_ends`.
+        Fractions $a < b$ of the data that limit $\tau$, see :func:`range_ends`.
     weighting
-        ``count``: clusters weigh by their number of clients, as the paper prints it. ``mass``:
-        by their number of examples, which obeys the law of total variance.
+        Weights of the clusters. ``count``: the number of clients, as printed in the paper.
+        ``mass``: the number of examples, which obeys the law of total variance.
 
     Examples
     --------
@@ -110,7 +111,7 @@ def split(
     if int(sizes.max()) * len(sizes) >= 2**62:
         raise ConfigurationError(
             f"{len(sizes)} clients must have fewer than {2**62 // len(sizes)} examples each; "
-            f"got one with {int(sizes.max())}: leave it out, or cap its size."
+            f"got one with {int(sizes.max())}: remove that client, or limit its size."
         )
     order = _ascending(norms)
     norms, sizes = norms[order], sizes[order].astype(np.int64)
@@ -142,7 +143,7 @@ def range_ends(running: Sequence[int] | Integers, a: Fraction, b: Fraction) -> t
 
     .. math:: k_q = \max(1, \min\{k : S_k \ge q\, S_N\})
 
-    computed in integers, so that a quartile that falls exactly on a client is found there.
+    computed in integers, so that a quartile exactly at a client is not missed by rounding.
 
     Parameters
     ----------
