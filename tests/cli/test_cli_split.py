@@ -1,4 +1,4 @@
-"""terrafl split: anyone's numbers in, Terraform's split out."""
+"""terrafl split: update norms in, Terraform's split out."""
 
 import io
 import json
@@ -230,14 +230,14 @@ def test_integers_are_numbers_too():
         (with_client(num_examples=True), "client 'd': num_examples must be an integer of at least"),
         (with_client(num_examples=2**41), "client 'd': num_examples must be an integer of at"),
         (with_client(num_examples=10**400), "client 'd': num_examples must be an integer of at"),
-        (with_client(id=True), "client True: id must be a string"),
-        (with_client(id=1.5), "client 1.5: id must be a string"),
-        (with_client(id=None), "client None: id must be a string"),
-        (with_client(id="a"), "client 'a': is listed more than once"),
+        (with_client(id=True), "client True: id must be a string or an integer."),
+        (with_client(id=1.5), "client 1.5: id must be a string or an integer."),
+        (with_client(id=None), "client None: id must be a string or an integer."),
+        (with_client(id="a"), "client 'a': must be listed only once"),
         ({"clients": [*FOUR, {"id": "e"}]}, "client 'e': must have id, update_norm and num_ex"),
         ({"clients": [*FOUR, 3]}, "client None: must have id, update_norm and num_examples"),
         ({"clients": [*FOUR, "e"]}, "client None: must have id, update_norm and num_examples"),
-        ({"clients": []}, "clients must not be empty: there is nobody to split."),
+        ({"clients": []}, "clients must not be empty; got no client."),
         ({"clients": {}}, 'a line must be a JSON object with the key "clients", a list.'),
         ({}, 'a line must be a JSON object with the key "clients", a list.'),
         ([FOUR], 'a line must be a JSON object with the key "clients", a list.'),
@@ -278,23 +278,23 @@ def test_bad_lines_are_a_mistake_of_the_user_s():
     code, _, err = ask(b"garbage\n", "--jsonl")
 
     assert code == 2
-    assert err == "error: some lines could not be judged: see their error.\n"
+    assert err == "error: some lines are invalid; their answers give the errors.\n"
 
 
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
         (b"", "the first line must name the columns client_id,update_norm,num_examples; got noth"),
-        (b"a,b\n1,2\n", "got a,b. For JSON lines add --jsonl."),
-        (b'{"clients": []}\n', "For JSON lines add --jsonl."),
-        (CSV.splitlines()[0], "clients must not be empty: there is nobody to split."),
+        (b"a,b\n1,2\n", "got a,b: for JSON lines add --jsonl."),
+        (b'{"clients": []}\n', "for JSON lines add --jsonl."),
+        (CSV.splitlines()[0], "clients must not be empty; got no client."),
         (CSV + b"e,nan,1\n", "client 'e': update_norm must be finite and not negative, got nan."),
         (CSV + b"e,-1,1\n", "client 'e': update_norm must be finite and not negative, got -1.0."),
         (CSV + b"e,much,1\n", "client 'e': update_norm must be a number, got 'much'."),
         (CSV + b"e,1,1.5\n", "client 'e': num_examples must be an integer of at least 1"),
         (CSV + b"e,1\n", "client 'e': num_examples must be an integer of at least 1"),
         (CSV + b"e,1," + b"9" * 5000 + b"\n", "client 'e': num_examples must be an integer"),
-        (CSV + b"a,1,1\n", "client 'a': is listed more than once."),
+        (CSV + b"a,1,1\n", "client 'a': must be listed only once."),
         (CSV + b'"e,1,1\n', "the input must be CSV; unexpected end of data."),
         (CSV + b"\xff,1,1\n", "the input must be CSV; 'utf-8' codec can't decode byte 0xff"),
     ],
