@@ -1,4 +1,4 @@
-"""The formulas of Oort against slow and obvious ones."""
+"""The formulas of Oort against slow, simple versions."""
 
 import math
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What Oort knows of time."""
+"""Oort's durations and pacer."""
 
 import math
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Oort's constants, and what may be set."""
+"""Oort's presets and settings."""
 
 import math
 

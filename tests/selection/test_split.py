@@ -1,4 +1,4 @@
-"""The split of Algorithm 1 against rational arithmetic, done the slow obvious way."""
+"""The split of Algorithm 1 against a slow, exact oracle in rational arithmetic."""
 
 from bisect import bisect_left
 from fractions import Fraction
@@ -24,12 +24,12 @@ WEIGHTINGS = ["count", "mass"]
 
 
 def whole(norm):
-    """Return a float as an integer, in units of the smallest float: exact, and quick to add."""
+    """Return a float as an integer, in units of the smallest float: exact and fast to add."""
     return int(Fraction(norm) * 2**1074)
 
 
 def variance(norms, sizes):
-    """Return the variance of whole numbers, $(1/S) sum n (u - A/S)^2$, free of inner fractions."""
+    """Return the variance of integers, $(1/S) sum n (u - A/S)^2$, as one fraction."""
     mass, moment = sum(sizes), sum(n * u for u, n in zip(norms, sizes, strict=True))
     spread = sum(n * (mass * u - moment) ** 2 for u, n in zip(norms, sizes, strict=True))
     return Fraction(spread, mass**3)
@@ -74,7 +74,7 @@ def answer(norms, sizes, search_range=(Q1, Q3), weighting="count"):
     return cut.order.tolist(), cut.first, cut.end, cut.tau, cut.empty_range
 
 
-# Norms of one cohort that are hard to tell apart, or to bring under one scale.
+# Norms that differ little, or span many orders of magnitude.
 KINDS = {
     "ordinary": lambda g, n: g.gamma(2.0, size=n),
     "from 1e-12 to 1e12": lambda g, n: 10.0 ** g.uniform(-12, 12, size=n),
@@ -191,7 +191,7 @@ def test_a_large_cohort_is_split_exactly_in_any_range(search_range, weighting):
 
 
 def quick_oracle(norms, sizes, weighting):
-    """Return the cut between the quartiles, from exact running sums."""
+    """Return the split between the quartiles, from exact running sums."""
     _, norms, sizes = sorted_clients(norms, sizes)
     mass = list(accumulate(sizes))
     first = list(accumulate(n * u for u, n in zip(norms, sizes, strict=True)))

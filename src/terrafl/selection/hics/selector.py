@@ -76,9 +76,9 @@ class HiCSFL:
     in the order of ids; after it, unknown clients are drawn only if there are too few others. Three
     things are not followed. The program freezes updates after the warm-up depending on the
     partition's Dirichlet parameters, which no server knows. It switches to clustered sampling by
-    the variance of the entropies, in the direction opposite to the paper's, which differs between
-    versions. It fails for more clusters than places, for large updates and for cosines rounded
-    above 1.
+    the variance of the entropies, in the direction opposite to the paper's; the rule differs
+    between its versions. It fails for more clusters than places, for large updates and for cosines
+    rounded above 1.
     """
 
     name: ClassVar[str] = "hics"
