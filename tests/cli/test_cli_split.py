@@ -1,4 +1,4 @@
-"""terrafl split: anyone's numbers in, Terraform's split out."""
+"""terrafl split: update norms in, Terraform's split out."""
 
 import io
 import json
@@ -126,8 +126,8 @@ def test_blank_lines_are_passed_over():
 
 def test_a_line_may_have_settings_of_its_own():
     code, (strict, lax, by_mass, wide) = ask_lines(
-        {"clients": FOUR, "min_clients": 3},
-        {"clients": FOUR, "min_clients": 2},
+        {"clients": FOUR, "eta": 3},
+        {"clients": FOUR, "eta": 2},
         {"clients": FOUR, "weighting": "mass"},
         {"clients": FOUR, "range": ["0", "1"]},
     )
@@ -138,26 +138,52 @@ def test_a_line_may_have_settings_of_its_own():
     assert (wide["k_q1"], wide["k_q3"]) == (1, 4)
 
 
-def test_flags_are_the_defaults_of_lines():
+# min_clients is the former name of eta.
+@pytest.mark.parametrize("flag", ["--eta", "--min-clients"])
+@pytest.mark.parametrize("key", ["eta", "min_clients"])
+def test_flags_are_the_defaults_of_lines(flag, key):
     content = json.dumps({"clients": FOUR}).encode() + b"\n"
-    content += json.dumps({"clients": FOUR, "min_clients": 3}).encode() + b"\n"
+    content += json.dumps({"clients": FOUR, key: 3}).encode() + b"\n"
 
-    _, out, _ = ask(content, "--jsonl", "--min-clients=2", "--range=0,1")
+    _, out, _ = ask(content, "--jsonl", f"{flag}=2", "--range=0,1")
 
     own, overridden = map(json.loads, out.splitlines())
     assert (own["stop"], overridden["stop"]) == (False, True)
     assert own["k_q1"] == overridden["k_q1"] == 1
 
 
-@pytest.mark.parametrize(("min_clients", "stop"), [(1, False), (2, False), (3, True), (4, True)])
-def test_the_round_stops_when_too_few_are_hard(min_clients, stop):
-    _, out, _ = ask(CSV, "--json", f"--min-clients={min_clients}")
+@pytest.mark.parametrize("flag", ["--eta", "--min-clients"])
+@pytest.mark.parametrize(("eta", "stop"), [(1, False), (2, False), (3, True), (4, True)])
+def test_the_round_stops_when_too_few_are_hard(flag, eta, stop):
+    _, out, _ = ask(CSV, "--json", f"{flag}={eta}")
 
     assert json.loads(out)["stop"] is stop
 
 
+def test_eta_is_4_unless_given():
+    five = b"client_id,update_norm,num_examples\na,0,9\nb,5,5\nc,6,5\nd,7,5\ne,8,5\n"
+
+    stops = [json.loads(ask(five, "--json", *flag)[1])["stop"] for flag in ([], ["--eta=5"])]
+
+    assert stops == [False, True]  # four are hard
+
+
+def test_eta_under_both_names_is_refused():
+    code, out, err = ask(CSV, "--eta=2", "--min-clients=2")
+
+    assert (code, out) == (2, "")
+    assert "min_clients is the former name of eta; give eta only." in err
+
+
+def test_help_shows_eta_and_not_its_former_name():
+    _, out, _ = ask(b"", "--help")
+
+    assert "--eta" in out
+    assert "--min-clients" not in out
+
+
 def test_one_client_ends_the_round_whatever_is_wanted():
-    code, (answer,) = ask_lines({"clients": FOUR[:1], "min_clients": 1})
+    code, (answer,) = ask_lines({"clients": FOUR[:1], "eta": 1})
 
     assert code == 0
     assert answer == {
@@ -204,23 +230,26 @@ def test_integers_are_numbers_too():
         (with_client(num_examples=True), "client 'd': num_examples must be an integer of at least"),
         (with_client(num_examples=2**41), "client 'd': num_examples must be an integer of at"),
         (with_client(num_examples=10**400), "client 'd': num_examples must be an integer of at"),
-        (with_client(id=True), "client True: id must be a string"),
-        (with_client(id=1.5), "client 1.5: id must be a string"),
-        (with_client(id=None), "client None: id must be a string"),
-        (with_client(id="a"), "client 'a': is listed more than once"),
+        (with_client(id=True), "client True: id must be a string or an integer."),
+        (with_client(id=1.5), "client 1.5: id must be a string or an integer."),
+        (with_client(id=None), "client None: id must be a string or an integer."),
+        (with_client(id="a"), "client 'a': must be listed only once"),
         ({"clients": [*FOUR, {"id": "e"}]}, "client 'e': must have id, update_norm and num_ex"),
         ({"clients": [*FOUR, 3]}, "client None: must have id, update_norm and num_examples"),
         ({"clients": [*FOUR, "e"]}, "client None: must have id, update_norm and num_examples"),
-        ({"clients": []}, "clients must not be empty: there is nobody to split."),
+        ({"clients": []}, "clients must not be empty; got no client."),
         ({"clients": {}}, 'a line must be a JSON object with the key "clients", a list.'),
         ({}, 'a line must be a JSON object with the key "clients", a list.'),
         ([FOUR], 'a line must be a JSON object with the key "clients", a list.'),
         (3, 'a line must be a JSON object with the key "clients", a list.'),
         (None, 'a line must be a JSON object with the key "clients", a list.'),
-        ({"clients": FOUR, "eta": 2}, "a line has no key 'eta'; known keys: clients, min_clients"),
-        ({"clients": FOUR, "min_clients": 0}, "min_clients must be an integer of at least 1"),
-        ({"clients": FOUR, "min_clients": 2.0}, "min_clients must be an integer of at least 1"),
-        ({"clients": FOUR, "min_clients": True}, "min_clients must be an integer of at least 1"),
+        ({"clients": FOUR, "beta": 2}, "a line has no key 'beta'; known keys: clients, eta, range"),
+        ({"clients": FOUR, "eta": 0}, "eta must be an integer of at least 1; got 0."),
+        ({"clients": FOUR, "eta": 2.0}, "eta must be an integer of at least 1; got 2.0."),
+        ({"clients": FOUR, "eta": True}, "eta must be an integer of at least 1; got True."),
+        ({"clients": FOUR, "min_clients": 0}, "eta must be an integer of at least 1; got 0."),
+        ({"clients": FOUR, "min_clients": None}, "eta must be an integer of at least 1; got None."),
+        ({"clients": FOUR, "eta": 2, "min_clients": 2}, "min_clients is the former name of eta"),
         ({"clients": FOUR, "weighting": "size"}, "weighting must be count or mass; got 'size'."),
         ({"clients": FOUR, "weighting": []}, "weighting must be count or mass; got []."),
         ({"clients": FOUR, "range": ["Q3", "Q1"]}, "search_range must be two fractions"),
@@ -249,23 +278,23 @@ def test_bad_lines_are_a_mistake_of_the_user_s():
     code, _, err = ask(b"garbage\n", "--jsonl")
 
     assert code == 2
-    assert err == "error: some lines could not be judged: see their error.\n"
+    assert err == "error: some lines are invalid; their answers give the errors.\n"
 
 
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
         (b"", "the first line must name the columns client_id,update_norm,num_examples; got noth"),
-        (b"a,b\n1,2\n", "got a,b. For JSON lines add --jsonl."),
-        (b'{"clients": []}\n', "For JSON lines add --jsonl."),
-        (CSV.splitlines()[0], "clients must not be empty: there is nobody to split."),
+        (b"a,b\n1,2\n", "got a,b: for JSON lines add --jsonl."),
+        (b'{"clients": []}\n', "for JSON lines add --jsonl."),
+        (CSV.splitlines()[0], "clients must not be empty; got no client."),
         (CSV + b"e,nan,1\n", "client 'e': update_norm must be finite and not negative, got nan."),
         (CSV + b"e,-1,1\n", "client 'e': update_norm must be finite and not negative, got -1.0."),
         (CSV + b"e,much,1\n", "client 'e': update_norm must be a number, got 'much'."),
         (CSV + b"e,1,1.5\n", "client 'e': num_examples must be an integer of at least 1"),
         (CSV + b"e,1\n", "client 'e': num_examples must be an integer of at least 1"),
         (CSV + b"e,1," + b"9" * 5000 + b"\n", "client 'e': num_examples must be an integer"),
-        (CSV + b"a,1,1\n", "client 'a': is listed more than once."),
+        (CSV + b"a,1,1\n", "client 'a': must be listed only once."),
         (CSV + b'"e,1,1\n', "the input must be CSV; unexpected end of data."),
         (CSV + b"\xff,1,1\n", "the input must be CSV; 'utf-8' codec can't decode byte 0xff"),
     ],
@@ -283,7 +312,8 @@ def test_a_bad_table_is_one_sentence(content, sentence):
 @pytest.mark.parametrize(
     ("flag", "sentence"),
     [
-        ("--min-clients=0", "min_clients must be an integer of at least 1; got 0."),
+        ("--eta=0", "eta must be an integer of at least 1; got 0."),
+        ("--min-clients=0", "eta must be an integer of at least 1; got 0."),
         ("--weighting=size", "weighting must be count or mass; got 'size'."),
         ("--range=Q3,Q1", "search_range must be two fractions 0 <= a < b <= 1"),
         ("--range=Q1", "range must be two fractions"),
@@ -310,12 +340,10 @@ clients = st.lists(
 )
 
 
-@given(clients=clients, min_clients=st.integers(1, 6), weighting=st.sampled_from(["count", "mass"]))
+@given(clients=clients, eta=st.integers(1, 6), weighting=st.sampled_from(["count", "mass"]))
 @settings(derandomize=True, deadline=None, max_examples=60)
-def test_the_command_cuts_as_the_selector_does(clients, min_clients, weighting):
-    code, (answer,) = ask_lines(
-        {"clients": clients, "min_clients": min_clients, "weighting": weighting}
-    )
+def test_the_command_cuts_as_the_selector_does(clients, eta, weighting):
+    code, (answer,) = ask_lines({"clients": clients, "eta": eta, "weighting": weighting})
 
     reports = [
         Report(
@@ -327,7 +355,7 @@ def test_the_command_cuts_as_the_selector_does(clients, min_clients, weighting):
         )
         for client in clients
     ]
-    cohort = Terraform(eta=min_clients, weighting=weighting).refine(reports)
+    cohort = Terraform(eta=eta, weighting=weighting).refine(reports)
     assert code == 0
     assert answer["order"] == [client["id"] for client in cohort.why["clients"]]
     assert answer["easy"] + answer["hard"] == answer["order"]

@@ -207,7 +207,7 @@ def test_other_instructions_of_the_processor_are_noticed(run):
 
 @pytest.mark.parametrize(
     ("name", "counts"),
-    [("engine/rounds.py", True), ("selection/oort.py", True), ("cli/main.py", False)],
+    [("engine/rounds.py", True), ("selection/oort/selector.py", True), ("cli/main.py", False)],
 )
 def test_the_source_counts_where_it_decides_a_result(tmp_path, name, counts):
     copy = tmp_path / "terrafl"

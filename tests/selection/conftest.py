@@ -1,4 +1,4 @@
-"""A small federation made of numbers, for every selector to talk to."""
+"""A small federation with random reports, for tests of all selectors."""
 
 from __future__ import annotations
 
@@ -60,12 +60,12 @@ def a_whole_report(client_id, round, iteration):
 
 
 def a_report(client_id, *, round=0, iteration=0, **fields):
-    """Return a sound report with every field, made up from who reports and when."""
+    """Return a valid report with every field, determined by client, round and iteration."""
     return replace(a_whole_report(client_id, round, iteration), **fields)
 
 
 def travel(state):
-    """Send a selector's state through the file formats that a checkpoint uses."""
+    """Write and read a selector's state in the file formats of a checkpoint."""
     arrays = {name: value for name, value in state.items() if isinstance(value, np.ndarray)}
     others = {name: value for name, value in state.items() if name not in arrays}
     return json.loads(json.dumps(others, allow_nan=False)) | load(save(arrays))
@@ -73,7 +73,7 @@ def travel(state):
 
 @dataclass
 class Talk:
-    """A conversation with a selector over several rounds, and what was said in it.
+    """Several rounds with a selector, and the cohorts it returned.
 
     ``arrange`` puts the reports in their order of arrival; ``swap`` may replace the selector
     between any two calls.

@@ -1,4 +1,4 @@
-"""The columns in which selectors remember."""
+"""The columns in which selectors store values of clients."""
 
 import numpy as np
 import pytest

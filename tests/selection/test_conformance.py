@@ -1,4 +1,4 @@
-"""What every selector owes to whoever runs it, whatever its method."""
+"""Properties that every selector must have."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""HiCS-FL as a whole: its warm-up, its clusters, and whom it draws."""
+"""The HiCS-FL selector: its warm-up, clusters and draws."""
 
 import math
 from collections import Counter
@@ -18,7 +18,7 @@ def firsts(cohorts):
 
 
 def two_kinds(make_report):
-    """Return a selector that has heard of two balanced and two one-sided clients."""
+    """Return a selector that knows two balanced and two unbalanced clients."""
     selector = HiCSFL(num_clusters=2)
     updates = {"a": BALANCED, "b": BALANCED, "c": SKEWED, "d": SKEWED}
     selector.refine([make_report(c, bias_update=update) for c, update in updates.items()])

@@ -1,4 +1,4 @@
-"""The formulas of HiCS-FL against slow and obvious ones."""
+"""The formulas of HiCS-FL against slow, simple versions."""
 
 import math
 from itertools import combinations
@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from terrafl.selection.hics_clusters import (
+from terrafl.selection.hics.clusters import (
     direction,
     distances,
     entropy,
@@ -92,13 +92,13 @@ def test_a_client_and_itself_are_at_distance_zero():
 
 
 def merging_cost(a, b):
-    """Return by how much the sum of squares grows when two clusters become one."""
+    """Return the increase of the sum of squares when two clusters are merged."""
     gap = np.linalg.norm(a.mean(axis=0) - b.mean(axis=0))
     return len(a) * len(b) / (len(a) + len(b)) * gap**2
 
 
 def slow_ward(rows, num_clusters):
-    """Merge, again and again, the two clusters whose union costs least."""
+    """Merge the two clusters with the cheapest union until few enough are left."""
     clusters = [frozenset({i}) for i in range(len(rows))]
     while len(clusters) > num_clusters:
         costs = {

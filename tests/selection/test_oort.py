@@ -1,4 +1,4 @@
-"""Oort as a whole: what it remembers, and whom it draws."""
+"""The Oort selector: its stored values and its draws."""
 
 import math
 from collections import Counter
@@ -25,7 +25,7 @@ def frequencies(selector, make_context, population, *, round, clients_per_round=
 
 
 def told(selector, make_report, reports):
-    """Let clients report their size and loss, each in its round."""
+    """Let each client report its size and loss in its round."""
     for client, (number, size, loss) in reports.items():
         measured = dict.fromkeys(selector.needs & {"loss", "squared_loss"}, loss)
         selector.refine([make_report(client, round=number, num_examples=size, **measured)])

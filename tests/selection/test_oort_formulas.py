@@ -1,4 +1,4 @@
-"""The formulas of Oort against slow and obvious ones."""
+"""The formulas of Oort against slow, simple versions."""
 
 import math
 from dataclasses import replace
@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from terrafl.seeds import stream
-from terrafl.selection.oort_draw import Standing, admit, draw_by_weight, fastest, pick
-from terrafl.selection.oort_presets import PRESETS, OortRules
-from terrafl.selection.oort_utility import (
+from terrafl.selection.oort.draw import Standing, admit, draw_by_weight, fastest, pick
+from terrafl.selection.oort.presets import PRESETS, OortRules
+from terrafl.selection.oort.utility import (
     below_cap,
     clip,
     exploration_share,

@@ -1,4 +1,4 @@
-"""What Oort knows of time."""
+"""Oort's durations and pacer."""
 
 import math
 from dataclasses import replace
@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from terrafl.errors import ConfigurationError
-from terrafl.selection.oort_pacer import Pacer, durations_s
-from terrafl.selection.oort_presets import PRESETS, OortRules
+from terrafl.selection.oort.pacer import Pacer, durations_s
+from terrafl.selection.oort.presets import PRESETS, OortRules
 from terrafl.selection.protocol import Population
 
 PAPER, RELEASED = OortRules(), PRESETS["oort-repo"]

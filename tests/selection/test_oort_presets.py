@@ -1,4 +1,4 @@
-"""Oort's constants, and what may be set."""
+"""Oort's presets and settings."""
 
 import math
 
@@ -6,7 +6,7 @@ import pytest
 
 from terrafl.errors import ConfigurationError
 from terrafl.selection.oort import Oort
-from terrafl.selection.oort_presets import PRESETS
+from terrafl.selection.oort.presets import PRESETS
 
 TABLE = {
     "paper": (0.9, 0.98, 0.2, 0.95, 0.95, 2, 20, 10, 1.0),

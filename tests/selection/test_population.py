@@ -1,4 +1,4 @@
-"""Populations, contexts and cohorts: what a selector is told and what it answers."""
+"""Populations, contexts and cohorts: a selector's input and output."""
 
 import numpy as np
 import pytest

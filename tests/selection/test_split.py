@@ -1,4 +1,4 @@
-"""The split of Algorithm 1 against rational arithmetic, done the slow obvious way."""
+"""The split of Algorithm 1 against a slow, exact oracle in rational arithmetic."""
 
 from bisect import bisect_left
 from fractions import Fraction
@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from terrafl.errors import ConfigurationError
+from terrafl.selection.candidate_splits import candidate_splits
 from terrafl.selection.splitting import Q1, Q3, range_ends, split
 
 RANGES = [
@@ -23,12 +24,12 @@ WEIGHTINGS = ["count", "mass"]
 
 
 def whole(norm):
-    """Return a float as an integer, in units of the smallest float: exact, and quick to add."""
+    """Return a float as an integer, in units of the smallest float: exact and fast to add."""
     return int(Fraction(norm) * 2**1074)
 
 
 def variance(norms, sizes):
-    """Return the variance of whole numbers, $(1/S) sum n (u - A/S)^2$, free of inner fractions."""
+    """Return the variance of integers, $(1/S) sum n (u - A/S)^2$, as one fraction."""
     mass, moment = sum(sizes), sum(n * u for u, n in zip(norms, sizes, strict=True))
     spread = sum(n * (mass * u - moment) ** 2 for u, n in zip(norms, sizes, strict=True))
     return Fraction(spread, mass**3)
@@ -73,7 +74,7 @@ def answer(norms, sizes, search_range=(Q1, Q3), weighting="count"):
     return cut.order.tolist(), cut.first, cut.end, cut.tau, cut.empty_range
 
 
-# Norms of one cohort that are hard to tell apart, or to bring under one scale.
+# Norms that differ little, or span many orders of magnitude.
 KINDS = {
     "ordinary": lambda g, n: g.gamma(2.0, size=n),
     "from 1e-12 to 1e12": lambda g, n: 10.0 ** g.uniform(-12, 12, size=n),
@@ -85,13 +86,24 @@ KINDS = {
     "huge": lambda g, n: 1e300 * g.uniform(0.1, 100.0, size=n),
     "from nothing to huge": lambda g, n: g.choice([0.0, 5e-324, 1e-200, 1.0, 1e300], size=n),
     "one far away": lambda g, n: np.append(g.uniform(1, 1 + 1e-9, size=n - 1), 1e12),
+    "one differs": lambda g, n: np.append(np.full(n - 1, 3.0), np.nextafter(3.0, 4.0)),
+    "large and tiny differences": lambda g, n: 1e8 + np.spacing(1e8) * g.integers(0, 9, size=n),
+    "two tight clusters": lambda g, n: g.integers(1, 3, size=n) + 1e-12 * g.random(n),
+    "equally spaced": lambda g, n: g.permutation(n).astype(np.float64),
+}
+
+SIZES = {
+    "up to 2000": lambda g, n: g.integers(1, 2000, size=n),
+    "equal": lambda g, n: np.full(n, 600),
+    "up to 2^40": lambda g, n: g.integers(1, 2**40, size=n, endpoint=True),
+    "1 or 2^40": lambda g, n: g.choice([1, 2**40], size=n),
 }
 
 
-def a_cohort(kind, num_clients, seed):
+def a_cohort(kind, num_clients, seed, sizes="up to 2000"):
     generator = np.random.default_rng(seed)
-    sizes = generator.integers(1, 2000, size=num_clients).tolist()
-    return KINDS[kind](generator, num_clients).tolist(), sizes
+    of_clients = SIZES[sizes](generator, num_clients).tolist()
+    return KINDS[kind](generator, num_clients).tolist(), of_clients
 
 
 @st.composite
@@ -104,7 +116,7 @@ def fractions(draw):
 
 
 magnitudes = st.floats(min_value=0, max_value=1e300, allow_nan=False, allow_infinity=False)
-small_cohorts = st.lists(st.tuples(magnitudes, st.integers(1, 10**6)), min_size=1, max_size=12)
+small_cohorts = st.lists(st.tuples(magnitudes, st.integers(1, 2**40)), min_size=1, max_size=12)
 
 
 @pytest.mark.parametrize("weighting", WEIGHTINGS)
@@ -129,7 +141,6 @@ def test_the_split_of_a_hard_cohort_is_the_exact_one(kind, search_range, weighti
     )
 
 
-# Beyond 64 clients floating point discards the positions that cannot win.
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("weighting", WEIGHTINGS)
 @pytest.mark.parametrize(("num_clients", "seed"), [(130, 1), (300, 2)])
@@ -137,6 +148,36 @@ def test_the_split_of_a_large_cohort_is_the_exact_one(kind, weighting, num_clien
     norms, sizes = a_cohort(kind, num_clients, seed)
 
     assert answer(norms, sizes, weighting=weighting) == oracle(norms, sizes, (Q1, Q3), weighting)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("weighting", WEIGHTINGS)
+@pytest.mark.parametrize("of_clients", SIZES)
+def test_sizes_however_unequal_are_weighed_exactly(kind, weighting, of_clients):
+    for seed in range(5):
+        norms, sizes = a_cohort(kind, 90, seed, of_clients)
+        expected = oracle(norms, sizes, (Q1, Q3), weighting)
+        assert answer(norms, sizes, weighting=weighting) == expected
+
+
+# A few units in the last place apart: the variances nearly tie.
+near_ties = st.lists(
+    st.tuples(st.integers(0, 4), st.sampled_from([1, 2, 3, 2**40 - 1, 2**40])),
+    min_size=2,
+    max_size=30,
+)
+
+
+@pytest.mark.parametrize("weighting", WEIGHTINGS)
+@given(cohort=near_ties, base=st.sampled_from([0.0, 5e-324, 1e-300, 1.0, 1e8, 1e300]))
+@settings(derandomize=True, deadline=None, max_examples=150)
+def test_the_split_of_nearly_equal_norms_is_the_exact_one(weighting, cohort, base):
+    norms = [base + steps * float(np.spacing(base)) for steps, _ in cohort]
+    sizes = [size for _, size in cohort]
+
+    for search_range in RANGES:
+        expected = oracle(norms, sizes, search_range, weighting)
+        assert answer(norms, sizes, search_range, weighting) == expected
 
 
 @pytest.mark.parametrize("weighting", WEIGHTINGS)
@@ -150,7 +191,7 @@ def test_a_large_cohort_is_split_exactly_in_any_range(search_range, weighting):
 
 
 def quick_oracle(norms, sizes, weighting):
-    """Return the cut between the quartiles, from exact running sums."""
+    """Return the split between the quartiles, from exact running sums."""
     _, norms, sizes = sorted_clients(norms, sizes)
     mass = list(accumulate(sizes))
     first = list(accumulate(n * u for u, n in zip(norms, sizes, strict=True)))
@@ -182,13 +223,31 @@ def test_the_quick_oracle_is_the_slow_one():
             assert quick_oracle(norms, sizes, weighting) == slowly
 
 
-# Tens of thousands are searched block by block.
-@pytest.mark.parametrize("kind", ["ordinary", "nearly equal", "from 1e-12 to 1e12", "many ties"])
+# The error bound grows with the number of clients: several positions are then compared exactly.
+@pytest.mark.parametrize(
+    "kind", ["ordinary", "nearly equal", "from 1e-12 to 1e12", "many ties", "equally spaced"]
+)
 @pytest.mark.parametrize("weighting", WEIGHTINGS)
-def test_the_split_of_a_population_is_the_exact_one(kind, weighting):
-    norms, sizes = a_cohort(kind, 40_000, seed=5)
+@pytest.mark.parametrize("of_clients", ["up to 2000", "equal"])
+def test_the_split_of_a_population_is_the_exact_one(kind, weighting, of_clients):
+    norms, sizes = a_cohort(kind, 40_000, 5, of_clients)
 
     assert answer(norms, sizes, weighting=weighting)[3] == quick_oracle(norms, sizes, weighting)
+
+
+@pytest.mark.parametrize("weighting", WEIGHTINGS)
+def test_the_float_pass_keeps_few_candidates_and_among_them_the_best(weighting):
+    for of_clients in SIZES:
+        norms, sizes = a_cohort("equally spaced", 20_000, 8, of_clients)
+        _, first, end, tau, _ = answer(norms, sizes, weighting=weighting)
+        ordered = sorted(zip(norms, sizes, strict=True))
+
+        candidates = candidate_splits(
+            *map(np.array, zip(*ordered, strict=True)), first, end, weighting
+        )
+
+        assert tau in candidates
+        assert len(candidates) < (end - first) / 50
 
 
 @pytest.mark.parametrize("weighting", WEIGHTINGS)
@@ -376,6 +435,7 @@ def test_the_two_weightings_can_differ():
     assert taus == {"count": 1, "mass": 2}
 
 
-def test_a_large_cohort_of_too_many_examples_is_refused():
-    with pytest.raises(ConfigurationError, match="leave it out, or cap its size"):
-        answer([float(i) for i in range(100)], [2**61] * 100)
+@pytest.mark.parametrize(("num_clients", "size"), [(2, 2**61), (100, 2**61), (2, 2**70)])
+def test_a_cohort_of_too_many_examples_is_refused(num_clients, size):
+    with pytest.raises(ConfigurationError, match="remove that client, or limit its size"):
+        split([float(i) for i in range(num_clients)], [size] * num_clients)

@@ -1,4 +1,4 @@
-"""Terraform: who trains again, and why."""
+"""Terraform: the clients that train again, and why."""
 
 from fractions import Fraction
 from itertools import pairwise

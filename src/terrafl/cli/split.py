@@ -1,4 +1,4 @@
-"""``terrafl split``: Terraform's split on anyone's numbers, for users of any framework."""
+"""``terrafl split``: Terraform's split of given update norms, for users of any framework."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from rich.table import Table
 from rich.text import Text
 
 from terrafl.cli import options as o
-from terrafl.errors import ConfigurationError, UserError
+from terrafl.errors import ConfigurationError, UserError, require
 from terrafl.selection.report import Report, judge
 from terrafl.selection.splitting import split as cut
 from terrafl.selection.terraform import parse_range
@@ -29,34 +29,40 @@ from terrafl.selection.terraform import parse_range
 __all__ = ["split"]
 
 Client = Mapping[str, object]
-Answer = dict[str, Any]  # Any: what JSON can hold
+Answer = dict[str, Any]  # Any: a JSON value
 
-_LINE_KEYS = frozenset({"clients", "min_clients", "weighting", "range"})
+_LINE_KEYS = frozenset({"clients", "eta", "weighting", "range"})
 
 
 def split(
-    source: Annotated[str, typer.Argument(help="A file, or - for standard input.")],
+    source: Annotated[str, typer.Argument(help="The input file, or - for standard input.")],
     *,
-    jsonl: Annotated[bool, typer.Option("--jsonl", help="One JSON object per line.")] = False,
-    min_clients: Annotated[int, typer.Option(help="Smallest hard set to train again.")] = 4,
-    weighting: Annotated[str, typer.Option(help="count or mass.")] = "count",
-    search_range: Annotated[str, typer.Option("--range", help="Such as Q1,Q3.")] = "Q1,Q3",
+    jsonl: Annotated[bool, typer.Option("--jsonl", help="Read one JSON object per line.")] = False,
+    eta: Annotated[
+        int | None,
+        typer.Option(help="Smallest hard cluster that trains again.", show_default="4"),
+    ] = None,
+    min_clients: Annotated[int | None, typer.Option(hidden=True)] = None,
+    weighting: Annotated[
+        str, typer.Option(help="Weights of the clusters: count or mass.")
+    ] = "count",
+    search_range: Annotated[
+        str, typer.Option("--range", help="Two fractions of the data.")
+    ] = "Q1,Q3",
     json: o.Json = False,
 ) -> None:
-    """Cut clients into easy and hard by update norm, as Terraform does.
+    """Split clients into easy and hard by update norm, as Terraform does.
 
-    Reads CSV with the columns client_id, update_norm and num_examples; with --jsonl one JSON
-    object per line with the key clients, a list of {"id", "update_norm", "num_examples"}.
+    Reads CSV with the columns client_id, update_norm and num_examples. With --jsonl, reads one
+    JSON object per line; its key clients is a list of {"id", "update_norm", "num_examples"}.
     """
-    defaults: Answer = {
-        "min_clients": min_clients,
-        "weighting": weighting,
-        "range": o.listed(search_range),
-    }
+    flags = {"eta": eta, "min_clients": min_clients}
+    defaults: Answer = {"eta": 4, "weighting": weighting, "range": o.listed(search_range)}
+    defaults |= _with_eta({name: value for name, value in flags.items() if value is not None})
     with _opened(source) as file:
         if jsonl:
             if not _answer_lines(file, defaults, interactive=source == "-"):
-                raise ConfigurationError("some lines could not be judged: see their error.")
+                raise ConfigurationError("some lines are invalid; their answers give the errors.")
             return
         clients = _read_csv(file)
     answer = judge_clients(clients, **defaults)
@@ -80,19 +86,28 @@ def _opened(source: str) -> Iterator[BinaryIO]:
 
 
 def _answer_lines(lines: Iterable[bytes], defaults: Answer, *, interactive: bool) -> bool:
-    """Answer line by line; return whether every line could be judged."""
-    sound = True
+    """Answer line by line; return whether every line is valid."""
+    all_valid = True
     for line in lines:
-        if not line.strip():  # JSON lines may be set apart by blank ones
+        if not line.strip():  # blank lines may separate JSON lines
             continue
         try:
             answer = _answer_line(line, defaults)
         except UserError as error:
-            answer, sound = {"error": str(error)}, False
+            answer, all_valid = {"error": str(error)}, False
         sys.stdout.write(jsonlib.dumps(answer) + "\n")
-        if interactive:  # whoever asks line by line waits for the answer
+        if interactive:  # the sender may wait for each answer
             sys.stdout.flush()
-    return sound
+    return all_valid
+
+
+def _with_eta(settings: Answer) -> Answer:
+    """Return the settings with ``eta`` under its former name, ``min_clients``, renamed."""
+    if "min_clients" not in settings:
+        return settings
+    if "eta" in settings:
+        raise ConfigurationError("min_clients is the former name of eta; give eta only.")
+    return {"eta" if name == "min_clients" else name: settings[name] for name in settings}
 
 
 def _answer_line(line: bytes, defaults: Answer) -> Answer:
@@ -102,6 +117,7 @@ def _answer_line(line: bytes, defaults: Answer) -> Answer:
         raise ConfigurationError(f"a line must be a JSON object; {error}.") from error
     if not isinstance(request, dict) or not isinstance(request.get("clients"), list):
         raise ConfigurationError('a line must be a JSON object with the key "clients", a list.')
+    request = _with_eta(request)
     unknown = sorted(request.keys() - _LINE_KEYS)
     if unknown:
         raise ConfigurationError(
@@ -111,17 +127,14 @@ def _answer_line(line: bytes, defaults: Answer) -> Answer:
 
 
 def judge_clients(
-    clients: Sequence[Client], min_clients: int, weighting: str, range: Sequence[str]
+    clients: Sequence[Client], eta: int, weighting: str, range: Sequence[str]
 ) -> Answer:
-    """Return the split of one cohort as plain values."""
-    if isinstance(min_clients, bool) or not isinstance(min_clients, int) or min_clients < 1:
-        raise ConfigurationError(
-            f"min_clients must be an integer of at least 1; got {min_clients!r}."
-        )
-    if weighting not in ("count", "mass"):
-        raise ConfigurationError(f"weighting must be count or mass; got {weighting!r}.")
-    if not isinstance(range, list) or len(range) != 2:
-        raise ConfigurationError(f"range must be two fractions, such as Q1 and Q3; got {range}.")
+    """Return the split of one cohort as JSON values."""
+    valid_eta = isinstance(eta, int) and not isinstance(eta, bool) and eta >= 1
+    require(valid_eta, "eta", eta, "an integer of at least 1")
+    require(weighting in ("count", "mass"), "weighting", weighting, "count or mass")
+    two_ends = isinstance(range, list) and len(range) == 2
+    require(two_ends, "range", range, "two fractions, such as Q1 and Q3")
     ids, norms, sizes = _columns(clients)
     by_id = sorted(zip(ids, norms, sizes, strict=True))
     result = cut(
@@ -139,29 +152,29 @@ def judge_clients(
         "tau": result.tau,
         "easy": order[: result.tau],
         "hard": hard,
-        "stop": len(hard) < min_clients or len(order) == 1,
+        "stop": len(hard) < eta or len(order) == 1,
     }
 
 
-@lru_cache  # a file of many lines asks for one range
+@lru_cache  # many lines use the same range
 def _fractions(first: str, end: str) -> tuple[Fraction, Fraction]:
     return parse_range((first, end))
 
 
 def _columns(clients: Sequence[Client]) -> tuple[list[str], list[float], list[int]]:
-    """Check the clients; raise an error that names the first bad one."""
+    """Return the columns; raise an error that names the first invalid client."""
     if not clients:
-        raise ConfigurationError("clients must not be empty: there is nobody to split.")
-    columns = _sound_columns(clients) or _judged_columns(clients)
+        raise ConfigurationError("clients must not be empty; got no client.")
+    columns = _valid_columns(clients) or _judged_columns(clients)
     ids = columns[0]
     if len(set(ids)) < len(ids):
-        twice = next(name for name, count in Counter(ids).items() if count > 1)
-        raise ConfigurationError(f"client {twice!r}: is listed more than once.")
+        repeated = next(name for name, count in Counter(ids).items() if count > 1)
+        raise ConfigurationError(f"client {repeated!r}: must be listed only once.")
     return columns
 
 
-def _sound_columns(clients: Sequence[Client]) -> tuple[list[str], list[float], list[int]] | None:
-    """Return the columns if nothing at all is odd about them: the usual case, checked in bulk."""
+def _valid_columns(clients: Sequence[Client]) -> tuple[list[str], list[float], list[int]] | None:
+    """Return the columns if all values are valid: the usual case, checked in bulk."""
     try:
         ids: list[Any] = [client["id"] for client in clients]
         norms: list[Any] = [client["update_norm"] for client in clients]
@@ -177,7 +190,7 @@ def _sound_columns(clients: Sequence[Client]) -> tuple[list[str], list[float], l
 
 
 def _judged_columns(clients: Sequence[Client]) -> tuple[list[str], list[float], list[int]]:
-    """Let the border judge every client; it knows the reasons."""
+    """Check the clients one by one, which gives the reason if one is invalid."""
     ids: list[str] = []
     norms: list[float] = []
     sizes: list[int] = []
@@ -201,11 +214,11 @@ def _name(client: object) -> object:
 
 
 def _judged(name: object, norm: object, size: object) -> tuple[str, float, int]:
-    """Let the border judge one client; it knows the reasons."""
+    """Check one client as a report is checked."""
     if isinstance(name, int) and not isinstance(name, bool):
         name = str(name)
     if not isinstance(name, str):
-        raise ConfigurationError(f"client {name!r}: id must be a string.")
+        raise ConfigurationError(f"client {name!r}: id must be a string or an integer.")
     report = Report(
         client_id=name,
         round=0,
@@ -228,7 +241,7 @@ def _read_csv(file: BinaryIO) -> list[Client]:
         if reader.fieldnames is None or set(columns) - set(reader.fieldnames):
             raise ConfigurationError(
                 f"the first line must name the columns {','.join(columns)}; "
-                f"got {','.join(reader.fieldnames or ['nothing'])}. For JSON lines add --jsonl."
+                f"got {','.join(reader.fieldnames or ['nothing'])}: for JSON lines add --jsonl."
             )
         return [
             {
@@ -246,7 +259,7 @@ def _number(text: str | None, kind: type[int] | type[float]) -> object:
     try:
         return kind(text or "")
     except ValueError:
-        return text  # the border names the client and the reason
+        return text  # rejected later, with the client and the reason
 
 
 def _show(answer: Answer, clients: Sequence[Client]) -> None:
@@ -264,8 +277,8 @@ def _show(answer: Answer, clients: Sequence[Client]) -> None:
             end_section=position == answer["tau"],
         )
     Console().print(table)
-    verdict = "the round ends" if answer["stop"] else "the hard clients train again"
+    outcome = "the round ends" if answer["stop"] else "the hard clients train again"
     typer.echo(
         f"k_q1 = {answer['k_q1']}, k_q3 = {answer['k_q3']}, tau = {answer['tau']}: "
-        f"{len(answer['hard'])} of {len(answer['order'])} clients are hard; {verdict}"
+        f"{len(answer['hard'])} of {len(answer['order'])} clients are hard; {outcome}"
     )

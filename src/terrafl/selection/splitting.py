@@ -1,12 +1,10 @@
-r"""The split of Algorithm 1: where to cut a sorted list of clients into easy and hard.
+r"""The split of Algorithm 1: divide sorted clients into an easy and a hard cluster.
 
 Clients are sorted by update norm, $u_1 \le \dots \le u_N$, with sizes $n_i = |D^i_{train}|$ and
-running sums $S_k = \sum_{i \le k} n_i$. Positions are counted from 1, as in the paper; the hard
-cluster is what stands after position $\tau$.
+running sums $S_k = \sum_{i \le k} n_i$. Positions are counted from 1, as in the paper. The
+clients after position $\tau$ are the hard cluster.
 
-The answer is exact. Every float is an integer times a power of two, so variances can be compared
-in integers; in large cohorts floating-point sums with a proven error bound first discard the
-positions that cannot win.
+The result is exact: see :mod:`terrafl.selection.candidate_splits`.
 
 References
 ----------
@@ -20,16 +18,14 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
 
 from terrafl.errors import ConfigurationError
-from terrafl.selection.contenders import Weighting, contenders
-from terrafl.selection.moments import Moments, moments, moments_of_few
+from terrafl.selection.candidate_splits import Weighting, candidate_splits, least_variance
 
-__all__ = ["Q1", "Q3", "Split", "Weighting", "least_variance", "range_ends", "split"]
+__all__ = ["Q1", "Q3", "Split", "Weighting", "range_ends", "split"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -37,22 +33,19 @@ Integers = NDArray[np.int64]
 Q1 = Fraction(1, 4)
 Q3 = Fraction(3, 4)
 
-# Up to this many clients plain Python is faster than numpy.
-_FEW = 64
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Split:
-    r"""A cohort cut in two.
+    r"""A cohort split into an easy and a hard cluster.
 
     Parameters
     ----------
     order
-        Positions of the clients in the given arrays, easiest first.
+        Indices of the clients in the given arrays, easiest first.
     first, end
         Ends of the search range, $k_a$ and $k_b$: $k_{Q1}$ and $k_{Q3}$ by default.
     tau
-        Number of easy clients; the rest are hard.
+        Number of easy clients; the others are hard.
     empty_range
         Whether no position satisfied $k_a \le \tau < k_b$, so that $\tau = \min(k_a, N-1)$.
     """
@@ -65,12 +58,12 @@ class Split:
 
     @property
     def easy(self) -> NDArray[np.intp]:
-        """Positions of the easy clients."""
+        """Indices of the easy clients."""
         return self.order[: self.tau]
 
     @property
     def hard(self) -> NDArray[np.intp]:
-        """Positions of the hard clients."""
+        """Indices of the hard clients."""
         return self.order[self.tau :]
 
 
@@ -81,10 +74,10 @@ def split(
     search_range: tuple[Fraction, Fraction] = (Q1, Q3),
     weighting: Weighting = "count",
 ) -> Split:
-    r"""Cut a cohort where the intra-split variance is smallest.
+    r"""Split a cohort where the intra-split variance is smallest.
 
-    With clusters $U_1 = \{u_1 .. u_\tau\}$ and $U_2 = \{u_{\tau+1} .. u_N\}$, the cut is the
-    smallest $\tau$, $k_a \le \tau < k_b$, that minimises
+    With clusters $U_1 = \{u_1 .. u_\tau\}$ and $U_2 = \{u_{\tau+1} .. u_N\}$, the split is
+    the smallest $\tau$, $k_a \le \tau < k_b$, that minimises
 
     .. math::
         \mathrm{Var}_{intra} = w_1 \mathrm{Var}(U_1) + w_2 \mathrm{Var}(U_2), \quad
@@ -97,15 +90,16 @@ def split(
     Parameters
     ----------
     norms
-        Update norm of each client, finite and not negative. Equal norms keep the order they
-        are given in: give clients in the order of their ids.
+        Update norm of each client, finite and not negative. Clients with equal norms keep their
+        order, so pass the clients in the order of their ids.
     sizes
-        Number of examples of each client, at least 1.
+        Number of examples of each client, at least 1. The largest times the number of clients
+        must be below $2^{62}$.
     search_range
-        Fractions $a < b$ of the data between which the cut is sought, see :func:`range_ends`.
+        Fractions $a < b$ of the data that limit $\tau$, see :func:`range_ends`.
     weighting
-        ``count``: clusters weigh by their number of clients, as the paper prints it. ``mass``:
-        by their number of examples, which obeys the law of total variance.
+        Weights of the clusters. ``count``: the number of clients, as printed in the paper.
+        ``mass``: the number of examples, which obeys the law of total variance.
 
     Examples
     --------
@@ -113,66 +107,35 @@ def split(
     >>> cut.order.tolist(), cut.first, cut.end, cut.tau
     ([1, 2, 3, 0], 1, 3, 2)
     """
-    if len(norms) <= _FEW:
-        few_norms = norms.tolist() if isinstance(norms, np.ndarray) else list(norms)
-        few_sizes = sizes.tolist() if isinstance(sizes, np.ndarray) else list(sizes)
-        return _split_few(few_norms, few_sizes, search_range, weighting)
-    norms, sizes = np.asarray(norms, dtype=np.float64), np.asarray(sizes, dtype=np.int64)
+    norms, sizes = np.asarray(norms, dtype=np.float64), np.asarray(sizes)
     if int(sizes.max()) * len(sizes) >= 2**62:
         raise ConfigurationError(
             f"{len(sizes)} clients must have fewer than {2**62 // len(sizes)} examples each; "
-            f"got one with {int(sizes.max())}: leave it out, or cap its size."
+            f"got one with {int(sizes.max())}: remove that client, or limit its size."
         )
-    order, ordered_norms, running = _sorted(norms, sizes)
-    first, end = range_ends(running, *search_range)
+    order = _ascending(norms)
+    norms, sizes = norms[order], sizes[order].astype(np.int64)
+    first, end = range_ends(np.cumsum(sizes), *search_range)
     if first >= end:
         return Split(order, first, end, min(first, len(norms) - 1), True)
-    if ordered_norms[0] == ordered_norms[-1]:  # every variance is zero
+    if norms[0] == norms[-1]:  # every variance is zero
         return Split(order, first, end, first, False)
-    candidates = contenders(ordered_norms, running, first, end, weighting=weighting).tolist()
+    candidates = candidate_splits(norms, sizes, first, end, weighting)
     if len(candidates) > 1:
-        exact = moments(ordered_norms, sizes[order], candidates)
-        candidates = [least_variance(candidates, exact, len(norms), weighting)]
+        candidates = [least_variance(norms, sizes, candidates, weighting)]
     return Split(order, first, end, candidates[0], False)
 
 
-def _split_few(
-    norms: list[float],
-    sizes: list[int],
-    search_range: tuple[Fraction, Fraction],
-    weighting: Weighting,
-) -> Split:
-    order = sorted(range(len(norms)), key=norms.__getitem__)
-    ordered_sizes = [sizes[i] for i in order]
-    first, end = range_ends(list(accumulate(ordered_sizes)), *search_range)
-    empty_range = first >= end
-    if empty_range:
-        tau = min(first, len(norms) - 1)
-    elif end - first == 1:
-        tau = first
-    else:
-        candidates = range(first, end)
-        exact = moments_of_few([norms[i] for i in order], ordered_sizes, candidates)
-        tau = least_variance(candidates, exact, len(norms), weighting)
-    return Split(np.array(order, dtype=np.intp), first, end, tau, empty_range)
+def _ascending(norms: Floats) -> NDArray[np.intp]:
+    """Return the ascending order; equal norms keep their order.
 
-
-def _sorted(norms: Floats, sizes: Integers) -> tuple[NDArray[np.intp], Floats, Integers]:
-    """Return the ascending order, equal norms as they stand, and in it norms and running sizes.
-
-    numpy's unstable sort is several times faster than its stable one, and ties are rare. Memory
-    is asked for in one piece: malloc keeps what is freed up to twice its largest piece, and new
-    pages would cost more than the sums do.
+    numpy's unstable sort is several times faster than its stable one, and ties are rare.
     """
     order = np.argsort(norms)
-    piece = np.empty((2, len(norms)))
-    ordered, running = piece[0], piece[1].view(np.int64)
-    norms.take(order, out=ordered, mode="clip")  # a mode that needs no copy; nothing is clipped
+    ordered = norms[order]
     if (ordered[1:] == ordered[:-1]).any():
         order = np.argsort(norms, kind="stable")
-    sizes.take(order, out=running, mode="clip")
-    np.cumsum(running, out=running)
-    return order, ordered, running
+    return order
 
 
 def range_ends(running: Sequence[int] | Integers, a: Fraction, b: Fraction) -> tuple[int, int]:
@@ -180,7 +143,7 @@ def range_ends(running: Sequence[int] | Integers, a: Fraction, b: Fraction) -> t
 
     .. math:: k_q = \max(1, \min\{k : S_k \ge q\, S_N\})
 
-    computed in integers, so that a quartile that falls exactly on a client is found there.
+    computed in integers, so that a quartile exactly at a client is not missed by rounding.
 
     Parameters
     ----------
@@ -198,36 +161,3 @@ def range_ends(running: Sequence[int] | Integers, a: Fraction, b: Fraction) -> t
     # S_k >= q S_N  <=>  S_k >= ceil(q S_N), both sides being integers.
     first, end = (-(-q.numerator * total // q.denominator) for q in (a, b))
     return bisect_left(running, first) + 1, bisect_left(running, end) + 1
-
-
-def least_variance(
-    candidates: Sequence[int], exact: Sequence[Moments], count: int, weighting: Weighting
-) -> int:
-    """Return the first candidate with the least intra-split variance, in integers.
-
-    Parameters
-    ----------
-    candidates
-        Positions, ascending.
-    exact
-        Moments of the clients up to each candidate, then those of all clients.
-    count
-        Number of clients, $N$.
-    weighting
-        How clusters weigh.
-    """
-    total, total_first, total_second = exact[-1]
-    best, best_numerator, best_denominator = 0, 1, 0  # infinity
-    for tau, (s1, a1, b1) in zip(candidates, exact, strict=False):
-        s2, a2, b2 = total - s1, total_first - a1, total_second - b1
-        spread1, spread2 = b1 * s1 - a1 * a1, b2 * s2 - a2 * a2  # S^2 Var(U)
-        if weighting == "count":
-            square1, square2 = s1 * s1, s2 * s2
-            denominator = square1 * square2
-            numerator = tau * spread1 * square2 + (count - tau) * spread2 * square1
-        else:
-            denominator = s1 * s2
-            numerator = spread1 * s2 + spread2 * s1
-        if numerator * best_denominator < best_numerator * denominator:
-            best, best_numerator, best_denominator = tau, numerator, denominator
-    return best

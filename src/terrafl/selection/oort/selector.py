@@ -1,4 +1,4 @@
-r"""Oort: prefer clients whose data still teaches the model and who are quick about it.
+r"""Oort: prefer clients with a high statistical utility that are fast enough.
 
 With rounds counted from 1, the utility of client $i$ in round $R$ is
 
@@ -6,8 +6,8 @@ With rounds counted from 1, the utility of client $i$ in round $R$ is
     \left( \min\left(|B_i| \sqrt{\tfrac{1}{|B_i|} \sum_{b \in B_i} loss(b)^2},\ clip\right)
     + \sqrt{\frac{0.1 \ln R}{L_i}} \right) \times \left(\frac{T}{t_i}\right)^{\alpha [t_i > T]}
 
-where $B_i$ is its training set, $L_i$ the round it last took part in, $t_i$ its duration and
-$T$ the preferred one.
+where $B_i$ is the client's training set, $L_i$ the round in which it last took part, $t_i$ its
+duration and $T$ the preferred duration.
 
 References
 ----------
@@ -25,10 +25,10 @@ from numpy.typing import NDArray
 
 from terrafl.errors import require
 from terrafl.selection.memory import ClientMemory, array_in
-from terrafl.selection.oort_draw import Standing, draw_by_weight, fastest, pick
-from terrafl.selection.oort_pacer import Durations, Pacer, durations_s
-from terrafl.selection.oort_presets import PRESETS, OortRules, Preset
-from terrafl.selection.oort_utility import (
+from terrafl.selection.oort.draw import Standing, draw_by_weight, fastest, pick
+from terrafl.selection.oort.pacer import Durations, Pacer, durations_s
+from terrafl.selection.oort.presets import PRESETS, OortRules, Preset
+from terrafl.selection.oort.utility import (
     below_cap,
     clip,
     exploration_share,
@@ -47,49 +47,48 @@ Positions = NDArray[np.intp]
 
 @dataclass(slots=True, kw_only=True)
 class Oort(Selector):
-    r"""Exploit the clients of the highest utility and explore clients not yet tried.
+    r"""Exploit the clients with the highest utility and explore clients that never took part.
 
-    Of the $K$ places, $\lfloor (1 - \varepsilon) K \rfloor$ go to explored clients: those
-    within the cut-off $c$ of the utility at that rank are admitted and drawn in proportion to
-    utility. The others go to unexplored clients, in proportion to their speed $1/t$. The
-    cohort is averaged by size.
+    Of the $K$ places, $\lfloor (1 - \varepsilon) K \rfloor$ go to explored clients. Clients whose
+    utility is at least the share $c$ (the cut-off) of the utility at that rank are admitted, and
+    drawn in proportion to utility. The other places go to unexplored clients, in proportion to
+    their speed $1/t$. The cohort is averaged by size.
 
     Parameters
     ----------
     preset
-        The constants and formulas to start from: the paper's, or those of a published program.
+        The constants and formulas: the paper's, or those of a published program.
     durations
-        How long clients take: all alike, ``seeded``, ``measured`` or seconds by client id; see
-        :func:`terrafl.selection.oort_pacer.durations_s`.
+        The durations of clients: ``equal``, ``seeded``, ``measured`` or seconds by client id; see
+        :func:`terrafl.selection.oort.pacer.durations_s`.
     speed_seed
         Seed of the ``seeded`` durations.
     exploration, exploration_decay, exploration_min, cut_off, clip_quantile, penalty
-        Override the preset; see :class:`terrafl.selection.oort_presets.OortRules`.
+        Override the preset; see :class:`terrafl.selection.oort.presets.OortRules`.
     max_participations
-        Override the preset's cap; ``"unlimited"`` lifts it.
+        Override the preset's limit; ``"unlimited"`` removes it.
 
     Notes
     -----
-    Where the paper is silent: $T$ starts at $\Delta$ and both are in units of the median
-    duration; the pacer compares at the end of each window of $W$ rounds; places that one of
-    the two groups cannot fill go to the other; a client takes part when its report is
-    accepted; and when the cap would leave too few clients for a cohort it is raised to its next
-    multiple, for everybody alike, so that it never starves a round. Durations that are
-    ``measured`` differ between equal runs, and with them the cohorts.
+    The paper leaves some cases open. $T$ starts at $\Delta$, and both are in units of the median
+    duration. The pacer compares at the end of each window of $W$ rounds. Places that one of the
+    two groups cannot fill go to the other group. A client has taken part when its report was
+    accepted. If ``max_participations`` would leave too few clients for a cohort, the limit is
+    raised to its next multiple for all clients. ``measured`` durations differ between equal runs,
+    and so do the cohorts.
 
-    The presets ``oort-repo``, ``fedscale`` and ``hics`` follow the published programs:
-    utilities are rescaled to about [0, 1] before the temporal term, the cut-off is taken one
-    rank later, unexplored clients are drawn by size among the largest, places left over are
-    filled uniformly, and $T$ is a percentile. ``hics`` also draws its first 25 rounds by size,
-    measures the mean loss and restarts its clock after them; its decay is that of CIFAR-10
-    (Mini-ImageNet: ``exploration_decay=0.95``). Overcommitted clients are drawn, and the $K$
-    quickest kept, before anyone trains. Not followed is how the programs estimate the loss (a
-    moving average over the first epoch, or the last batch alone) and the even average of
-    ``oort-repo``.
+    The presets ``oort-repo``, ``fedscale`` and ``hics`` follow the published programs. Utilities
+    are rescaled to about [0, 1] before the temporal term is added. The cut-off is taken one rank
+    later. Unexplored clients are drawn by size among the largest. Remaining places are filled
+    uniformly. $T$ is a percentile. ``hics`` also draws its first 25 rounds by size, uses the mean
+    loss and restarts its clock after these rounds; its decay is that of CIFAR-10 (Mini-ImageNet:
+    ``exploration_decay=0.95``). With overcommitment, more than $K$ clients are drawn and the $K$
+    fastest are kept before training starts. Two things differ from the programs: they estimate
+    the loss by a moving average over the first epoch or by the last batch only, and ``oort-repo``
+    gives all clients the same weight in the average.
     """
 
     name: ClassVar[str] = "oort"
-    draws_with_replacement: ClassVar[bool] = False
     averaging: ClassVar[Averaging] = "size"
 
     preset: Preset = "paper"
@@ -133,12 +132,12 @@ class Oort(Selector):
 
     @property
     def needs(self) -> frozenset[Need]:
-        """The loss that measures utility, and durations if they are to be measured."""
+        """The loss that the utility is computed from, and durations if they are measured."""
         needs: set[Need] = {self._rules.loss}
         return frozenset(needs | {"duration_s"} if self.durations == "measured" else needs)
 
     def draw(self, context: Context) -> Cohort:
-        """Draw the cohort: exploited clients and explored ones."""
+        """Draw the cohort: exploited and explored clients."""
         rules, population = self._rules, context.population
         self._memory.align(population)
         self._pacer.begin(context.round, rules)
@@ -178,7 +177,7 @@ class Oort(Selector):
     def _standing(
         self, context: Context, wanted: int, durations: Floats, preferred_s: float
     ) -> Standing:
-        """Return what the clients that may be drawn are worth."""
+        """Return the clients that may be drawn, with their utilities or weights."""
         rules, sizes = self._rules, context.population.sizes
         clients = context.eligible()
         large = sizes[clients] >= rules.min_examples
@@ -197,7 +196,7 @@ class Oort(Selector):
         return Standing(explored, utilities * factors[explored], unexplored, appeals)
 
     def _utilities(self, now: int, explored: Positions, other_sizes: NDArray[np.int64]) -> Floats:
-        """Return the utility of explored clients, before the straggler's factor."""
+        """Return the utility of explored clients, without the straggler factor."""
         rules, utilities = self._rules, self._memory["utility"][explored]
         if len(explored) == 0:
             return utilities
@@ -212,7 +211,7 @@ class Oort(Selector):
         return np.abs(total) if rules.absolute_utility else total
 
     def refine(self, reports: Sequence[Report]) -> Cohort:
-        """Learn utilities and durations; end the round: there is one iteration."""
+        """Store utilities and durations, and end the round: there is one iteration."""
         ids = [report.client_id for report in reports]
         sizes = np.array([report.num_examples for report in reports], dtype=np.float64)
         losses = np.array([getattr(r, self._rules.loss) for r in reports], dtype=np.float64)
@@ -229,11 +228,11 @@ class Oort(Selector):
         return Cohort()
 
     def state(self) -> State:
-        """Return what was learnt of each client, and the pacer."""
+        """Return the stored values of each client, and the pacer's state."""
         return {"pacer": self._pacer.state(), **self._memory.state()}
 
     def restore(self, state: State) -> None:
-        """Take up what was learnt."""
+        """Restore the stored values and the pacer."""
         self._pacer = Pacer.restored(array_in(state, "pacer"))
         self._memory.restore(state)
 

@@ -1,7 +1,7 @@
-"""The constants of Oort, and how the paper and three published programs set them.
+"""The constants of Oort in the paper and in three published programs.
 
 The programs share formulas that differ from the paper's (``formula="released"``) and differ
-from each other in constants; :mod:`terrafl.selection.oort` says what each formula is.
+from each other in constants; :mod:`terrafl.selection.oort.selector` describes the formulas.
 """
 
 from __future__ import annotations
@@ -21,46 +21,46 @@ Preset = Literal["paper", "oort-repo", "fedscale", "hics"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OortRules:
-    r"""Everything that Oort lets one set; the defaults are the paper's.
+    r"""All constants of Oort; the defaults are the paper's.
 
     Parameters
     ----------
     formula
-        ``paper``, or ``released`` for what the published programs compute instead.
+        ``paper``, or ``released`` for the formulas of the published programs.
     loss
-        The report's field that measures the loss: the mean of squared losses, or the mean loss.
+        The report's field that holds the loss: the mean of squared losses, or the mean loss.
     exploration, exploration_decay, exploration_min
-        Share of unexplored clients in a cohort, $\varepsilon$: at first, its factor per round,
-        and its floor.
+        Share of unexplored clients in a cohort, $\varepsilon$: its first value, its factor per
+        round, and its minimum.
     cut_off
-        Share of the last admitted utility that still admits a client, $c$.
+        Share of the utility at the last exploited rank that a client must reach, $c$.
     min_admitted
-        Clients admitted whatever the cut-off, as a multiple of the places they compete for.
+        Smallest number of admitted clients, as a multiple of the places, whatever the cut-off.
     clip_quantile
-        Quantile of the utilities above which they count as that quantile.
+        Quantile at which utilities are clipped.
     absolute_utility
-        Whether a negative utility counts by its size; it counts as zero otherwise.
+        Whether a negative utility is replaced by its absolute value; otherwise it counts as zero.
     penalty
-        Exponent of the straggler's factor, $\alpha$.
+        Exponent of the straggler factor, $\alpha$.
     preference, pacer_delta
-        Preferred duration at first, and the pacer's step, $\Delta$: in median durations
-        (``paper``) or percentiles of the durations (``released``).
+        First preferred duration, and the pacer's step, $\Delta$: in median durations (``paper``)
+        or percentiles of the durations (``released``).
     pacer_window
-        Rounds that the pacer sums up before it compares, $W$.
+        Number of rounds in a window of the pacer, $W$.
     max_participations
-        Participations after which a client is excluded; ``None`` excludes nobody.
+        Number of participations after which a client is excluded; ``None``: never.
     max_excluded_fraction
-        Largest share of the reachable clients that may be excluded so.
+        Largest share of the reachable clients that may be excluded for this reason.
     sample_window
         Unexplored clients considered, as a multiple of the places (``released``).
     overcommit
         Clients drawn, as a multiple of $K$; the $K$ fastest of them train.
     warm_up_rounds, warm_up
-        Rounds drawn at random first, and whether uniformly or in proportion to size.
+        Number of first rounds drawn at random, and whether uniformly or in proportion to size.
     restart_clock
         Whether the round in the temporal term counts from the end of the warm-up.
     min_examples
-        Clients with fewer examples are left out while enough others can be reached.
+        Clients with fewer examples are not drawn while enough others can be reached.
     """
 
     formula: Literal["paper", "released"] = "paper"

@@ -1,4 +1,4 @@
-"""What Oort knows of time: how long clients take, and how long it prefers them to take."""
+"""Oort's durations of clients, and the pacer that sets the preferred duration."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from terrafl.errors import require
 from terrafl.seeds import stream
-from terrafl.selection.oort_presets import OortRules
+from terrafl.selection.oort.presets import OortRules
 from terrafl.selection.protocol import Population
 
 __all__ = ["Durations", "Pacer", "durations_s"]
@@ -19,7 +19,7 @@ __all__ = ["Durations", "Pacer", "durations_s"]
 Durations = Literal["equal", "seeded", "measured"] | Mapping[str, float]
 Floats = NDArray[np.float64]
 
-# Clients say what they like; speeds are inverses of durations, and sums must stay finite.
+# A client may report any duration; speeds are inverses of durations, and sums must stay finite.
 _SHORTEST_S, _LONGEST_S = 1e-4, 1e9
 
 
@@ -32,14 +32,14 @@ def durations_s(
     ----------
     durations
         ``equal``: one second each. ``seeded``: log-normal with median 1 and sigma 1, drawn in
-        the order of ids. ``measured``: as measured. A mapping names every client's seconds.
+        the order of ids. ``measured``: as measured. A mapping gives the seconds of each client.
     population
-        Everybody.
+        All clients.
     speed_seed
         Seed of the ``seeded`` durations.
     measured
-        Last measured seconds of each client, NaN where there are none; such a client is taken
-        to need the median of the others.
+        Last measured seconds of each client; NaN, if there are none, is replaced by the median of
+        the other clients.
     """
     if durations == "equal":
         return np.ones(len(population))
@@ -51,24 +51,25 @@ def durations_s(
         typical = 1.0 if missing.all() else float(np.median(credible[~missing]))
         return np.where(missing, typical, credible)
     unnamed = [client for client in population.ids.tolist() if client not in durations]
-    require(not unnamed, "durations", unnamed[:3], "given for every client, these too")
+    require(not unnamed, "durations", unnamed[:3], "given for every client; add these")
     return np.array([durations[client] for client in population.ids.tolist()], dtype=np.float64)
 
 
 @dataclass(slots=True)
 class Pacer:
-    r"""Relax the preferred duration when slower clients are worth more than speed.
+    r"""Raise the preferred duration when the utility of the drawn clients falls.
 
-    At the end of every window of $W$ rounds the utility gathered in it is compared with that
-    of the window before. ``paper``: if it fell, $T$ grows by $\Delta$. ``released``: if it
-    changed by at most a tenth, $T$ grows by $\Delta$; if by five times or more, it shrinks.
+    At the end of every window of $W$ rounds, the sum of utilities in it is compared with that of
+    the previous window. ``paper``: if the sum fell, $T$ grows by $\Delta$. ``released``: if it
+    changed by at most a tenth, $T$ grows by $\Delta$; if it changed by five times or more, $T$
+    shrinks by $\Delta$.
 
     Parameters
     ----------
     preference
         The preferred duration, in the unit of the rules.
     previous, current
-        Utility gathered in the last whole window, NaN before there is one, and in this one.
+        Sum of utilities in the last complete window (NaN before there is one) and in this one.
     """
 
     preference: float
@@ -76,7 +77,7 @@ class Pacer:
     current: float = 0.0
 
     def begin(self, rounds_done: int, rules: OortRules) -> None:
-        """Close the window if it is complete."""
+        """Adjust the preferred duration if a window is complete."""
         if rounds_done == 0 or rounds_done % rules.pacer_window != 0:
             return
         self.preference += rules.pacer_delta * self._direction(rules)
@@ -102,10 +103,10 @@ class Pacer:
         return float(np.partition(durations, rank)[rank])
 
     def state(self) -> Floats:
-        """Return what must survive a restart."""
+        """Return the state for a checkpoint."""
         return np.array([self.preference, self.previous, self.current])
 
     @classmethod
     def restored(cls, state: NDArray[np.generic]) -> Pacer:
-        """Return the pacer whose state this was."""
+        """Return the pacer with this state."""
         return cls(*state.astype(np.float64).tolist())

@@ -1,4 +1,4 @@
-"""How Oort fills a cohort once it knows what its clients are worth."""
+"""Oort's draw of a cohort, given the utilities of the clients."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from terrafl.selection.oort_presets import OortRules
+from terrafl.selection.oort.presets import OortRules
 
 __all__ = ["Picks", "Standing", "admit", "draw_by_weight", "fastest", "pick"]
 
@@ -17,14 +17,14 @@ Positions = NDArray[np.intp]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Standing:
-    """The clients that may be drawn, as Oort sees them at the start of a round.
+    """The clients that may be drawn in a round, with their utilities or weights.
 
     Parameters
     ----------
     explored, utilities
         Clients that have taken part, and their utilities.
     unexplored, appeals
-        Clients that have not, and their weights in the draw.
+        Clients that have never taken part, and their weights in the draw.
     """
 
     explored: Positions
@@ -35,7 +35,7 @@ class Standing:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Picks:
-    """A cohort by the reason each client is in it; ``filled`` took places left over."""
+    """A cohort, grouped by why each client was drawn; ``filled`` took the remaining places."""
 
     exploited: Positions
     explored: Positions
@@ -51,12 +51,12 @@ def pick(
 ) -> Picks:
     r"""Fill ``wanted`` places, $\lfloor (1 - \varepsilon) \cdot wanted \rfloor$ by utility.
 
-    Places that the other group cannot fill go to exploitation under the ``paper`` formula and
-    are filled uniformly under the ``released`` one.
+    Places that unexplored clients cannot fill go to exploitation under the ``paper`` formula and
+    are filled uniformly under the ``released`` formula.
     """
     known, unknown = standing.explored, standing.unexplored
     wanted = min(wanted, len(known) + len(unknown))
-    # The small term keeps a product such as 10 * (1 - 0.9) from falling short of its integer.
+    # Rounding can put a product such as 10 * (1 - 0.9) just below its integer; 1e-9 corrects it.
     places = min(int((1 - exploration) * wanted + 1e-9), len(known))
     new_places = min(wanted - places, len(unknown))
     if rules.formula == "paper":
@@ -74,8 +74,9 @@ def pick(
 def admit(utilities: Floats, places: int, rules: OortRules) -> Positions:
     r"""Return the positions of the clients that compete for the places, best first.
 
-    Admitted is whoever reaches the share $c$ of the utility at rank ``places`` (``paper``) or
-    at the rank after it (``released``); at least enough are admitted to fill the places.
+    A client is admitted if its utility is at least the share $c$ of the utility at rank
+    ``places`` (``paper``) or at the next rank (``released``). Enough clients to fill the places
+    are always admitted.
     """
     order = np.argsort(-utilities, kind="stable")
     if places == 0:
@@ -98,7 +99,7 @@ def draw_by_weight(
 ) -> Positions:
     """Draw distinct clients one after another, each in proportion to its weight.
 
-    A weight of zero counts as next to nothing, so that any number of places can be filled.
+    A weight of zero is replaced by a very small one, so that all places can be filled.
     """
     if count == 0:
         return clients[:0]
@@ -108,7 +109,7 @@ def draw_by_weight(
 
 
 def fastest(generator: np.random.Generator, picks: Picks, durations: Floats, count: int) -> Picks:
-    """Keep the quickest clients of an overcommitted cohort; chance decides between equals."""
+    """Keep the fastest clients of an overcommitted cohort; ties are broken at random."""
     drawn = np.concatenate([picks.exploited, picks.explored, picks.filled])
     if len(drawn) <= count:
         return picks

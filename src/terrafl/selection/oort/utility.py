@@ -1,4 +1,4 @@
-"""The formulas of Oort, each on plain arrays."""
+"""The formulas of Oort, as functions of arrays."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from terrafl.selection.oort_presets import OortRules
+from terrafl.selection.oort.presets import OortRules
 
 __all__ = [
     "below_cap",
@@ -22,10 +22,10 @@ Floats = NDArray[np.float64]
 
 
 def clip(utilities: Floats, quantile: float) -> float:
-    r"""Return the utility above which utilities count as this one.
+    r"""Return the utility at which utilities are clipped.
 
-    Of $n$ utilities in ascending order it stands at position $\lfloor n q \rfloor$ from 0, or
-    last: with few clients nothing is clipped.
+    Of $n$ utilities in ascending order it is the one at index $\lfloor n q \rfloor$, counted from
+    0, or the last: with few clients nothing is clipped.
     """
     rank = min(int(len(utilities) * quantile), len(utilities) - 1)
     return float(np.partition(utilities, rank)[rank])
@@ -37,7 +37,7 @@ def rescale(utilities: Floats, rewards: Floats, quantile: float) -> Floats:
     .. math::
         \frac{\min(U, \mathrm{clip}) - m}{\max(\max R - m, 10^{-4})}, \quad m = 0.999 \min R
 
-    over the positive rewards $R$: the utilities of explored clients and the sizes of others.
+    over the positive rewards $R$: utilities of explored clients, sizes of unexplored clients.
     """
     rewards = rewards[rewards > 0]
     if len(rewards) == 0:
@@ -60,18 +60,18 @@ def straggler_factor(durations: Floats, preferred_s: float, penalty: float) -> F
 def exploration_share(now: int, rules: OortRules) -> float:
     r"""Return $\varepsilon$ in round ``now``, counted from 1.
 
-    It starts in the first round, or in the last of the warm-up, and decays once per round.
+    It starts in the first round, or in the last round of the warm-up, and decays once per round.
     """
     rounds = now - max(1, rules.warm_up_rounds)
     return max(rules.exploration * rules.exploration_decay**rounds, rules.exploration_min)
 
 
 def below_cap(participations: Floats, wanted: int, rules: OortRules) -> NDArray[np.bool_]:
-    r"""Return which of these clients are not excluded for having taken part often.
+    r"""Return which of these clients are not excluded for taking part too often.
 
-    Excluded is who took part more than ``max_participations`` times, the most frequent first,
-    up to the permitted share. When fewer than ``wanted`` clients would remain, the cap is
-    raised to its next multiple that leaves enough, for everybody alike.
+    Clients that took part more than ``max_participations`` times are excluded, the most frequent
+    first, up to ``max_excluded_fraction``. If fewer than ``wanted`` clients would remain, the cap
+    is raised for all clients to the next multiple that leaves enough.
     """
     allowed = np.ones(len(participations), dtype=np.bool_)
     wanted = min(wanted, len(participations))

@@ -1,4 +1,4 @@
-r"""HiCS-FL: cluster clients by how their labels look and favour the balanced clusters.
+r"""HiCS-FL: cluster clients by their estimated label entropy and prefer balanced clusters.
 
 References
 ----------
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from terrafl.errors import ConfigurationError, require
-from terrafl.selection.hics_clusters import (
+from terrafl.selection.hics.clusters import (
     direction,
     distances,
     entropy,
@@ -36,54 +36,52 @@ Positions = NDArray[np.intp]
 
 @dataclass(slots=True, kw_only=True)
 class HiCSFL(Selector):
-    r"""Draw a cluster by its mean label entropy, then a client of it by size; average plainly.
+    r"""Draw a cluster by its mean label entropy, then a client in it by size; plain average.
 
-    After a warm-up in which everybody trains once, the clients heard of are clustered by
-    Ward's method on the rows of their distance matrix. Each of the $K$ places goes to cluster
-    $m$ with probability $\pi_m \propto \exp(\gamma_t \bar H_m)$, where
-    $\gamma_t = \gamma_0 (1 - t / R)$ and $\bar H_m$ is the mean estimated entropy of its
-    members, and in it to client $k$ with probability proportional to $p_k$, without
-    replacement. A client's update is refreshed whenever it takes part.
+    In a warm-up every client trains once. Then the known clients, those with an accepted report,
+    are clustered by Ward's method on the rows of their distance matrix. Each of the $K$ places
+    goes to cluster $m$ with probability $\pi_m \propto \exp(\gamma_t \bar H_m)$, where
+    $\gamma_t = \gamma_0 (1 - t / R)$ and $\bar H_m$ is the mean estimated entropy of its clients.
+    In the cluster it goes to client $k$ with probability proportional to $p_k$, without
+    replacement. A client's stored update is replaced whenever it takes part.
 
     Parameters
     ----------
     temperature
         Temperature of the entropy estimate, $Temp$.
     entropy_weight
-        Weight of the difference in entropy beside the angle, $\lambda$.
+        Weight of the difference in entropy relative to the angle, $\lambda$.
     gamma
         Preference for balanced clusters in the first round, $\gamma_0$.
     num_clusters
-        Clusters, $M$; left out, $M = K$.
+        Number of clusters, $M$; $M = K$ if not given.
     compat
-        ``paper``, or ``released`` for what the authors' program does instead.
+        ``paper``, or ``released`` for the rules of the authors' program.
     max_population
-        Largest population accepted. Memory grows with its square and time with its cube: about
-        a quarter of a second per round for 1,000 clients, 12 seconds for 3,600.
+        Largest population accepted. Memory grows with its square and time with its cube: a round
+        takes about a quarter of a second for 1,000 clients and 12 seconds for 3,600.
 
     Notes
     -----
-    The warm-up draws uniformly among the clients not yet heard of. A client out of reach, or
-    whose report was refused, is therefore visited again. Places that the warm-up leaves over in
-    its last round are drawn from clusters. From round $\lceil N / K \rceil$ on at most half of
-    a cohort goes to clients still unheard of, so that those who never answer cannot hold up
-    the training. Only reports whose update has the length that most reports of the first
-    round had are learnt; others are ignored. A cluster without a client left to draw is
-    passed over.
+    The warm-up draws uniformly among the unknown clients. A client that cannot be reached, or
+    whose report was refused, is therefore drawn again later. Remaining places in the last round of
+    the warm-up are drawn from clusters. From round $\lceil N / K \rceil$ on, at most half of a
+    cohort goes to unknown clients, so that clients that never answer cannot block the training.
+    An update is stored only if it has the length that most reports of the first round had; other
+    reports are ignored. A cluster without a client left to draw is skipped.
 
-    ``released`` follows the program where it differs without failing: the entropy is that of the
-    row means of the weight update, the angle is between weight and bias updates laid end to end,
-    clients inside a cluster are equally likely, and the warm-up lasts $\lfloor N / K \rfloor$
-    rounds in the order of ids, after which clients still unheard of are drawn only where there are
-    too few others. Not followed: the freezing of updates after the warm-up, which looks at the
-    partition's Dirichlet parameters, unknown to any server; the switch to clustered sampling by the
-    variance of the entropies, whose direction is inverted against the paper and differs between
-    versions; and the failures for more clusters than places, for large updates and for cosines
+    ``released`` follows the program where it differs without failing. The entropy is that of the
+    row means of the weight update. The angle is that between concatenated weight and bias updates.
+    Clients inside a cluster are equally likely. The warm-up lasts $\lfloor N / K \rfloor$ rounds
+    in the order of ids; after it, unknown clients are drawn only if there are too few others. Three
+    things are not followed. The program freezes updates after the warm-up depending on the
+    partition's Dirichlet parameters, which no server knows. It switches to clustered sampling by
+    the variance of the entropies, in the direction opposite to the paper's; the rule differs
+    between its versions. It fails for more clusters than places, for large updates and for cosines
     rounded above 1.
     """
 
     name: ClassVar[str] = "hics"
-    draws_with_replacement: ClassVar[bool] = False
     averaging: ClassVar[Averaging] = "plain"
 
     temperature: float = 0.0025
@@ -99,7 +97,7 @@ class HiCSFL(Selector):
         require(self.entropy_weight >= 0, "entropy_weight", self.entropy_weight, "0 or more")
         require(self.gamma >= 0, "gamma", self.gamma, "0 or more")
         clusters = self.num_clusters
-        must = "an integer of at least 1, or left out"
+        must = "an integer of at least 1, or not given"
         require(clusters is None or clusters >= 1, "num_clusters", clusters, must)
         require(self.compat in ("paper", "released"), "compat", self.compat, "paper or released")
         self._memory = ClientMemory({"entropy": np.nan}, vectors=("direction",))
@@ -112,15 +110,15 @@ class HiCSFL(Selector):
         return frozenset({"bias_update"})
 
     def draw(self, context: Context) -> Cohort:
-        """Draw clients not yet heard of while the warm-up lasts, and others from clusters."""
+        """Draw unknown clients during the warm-up, and known clients from clusters."""
         self._check_population(context)
         self._memory.align(context.population)
         reachable = context.eligible()
-        heard = self._memory.known()
-        known, unheard = reachable[heard[reachable]], reachable[~heard[reachable]]
+        is_known = self._memory.known()
+        known, unknown = reachable[is_known[reachable]], reachable[~is_known[reachable]]
         wanted = min(context.clients_per_round, len(reachable))
-        visits = self._num_visits(context, wanted, len(known), len(unheard))
-        visited = self._visit(context, unheard, visits)
+        visits = self._num_visits(context, wanted, len(known), len(unknown))
+        visited = self._visit(context, unknown, visits)
         guided, why = self._guide(context, known, wanted - visits)
         names = context.population.names
         why |= {"visited": sorted(names(visited))}
@@ -129,30 +127,30 @@ class HiCSFL(Selector):
     def _check_population(self, context: Context) -> None:
         if len(context.population) > self.max_population:
             raise ConfigurationError(
-                f"hics must be given at most max_population = {self.max_population} clients, as "
+                f"hics accepts at most max_population = {self.max_population} clients, because "
                 f"its cost grows with the cube of their number; got {len(context.population)}: "
                 "raise max_population or choose another selector."
             )
 
-    def _num_visits(self, context: Context, wanted: int, known: int, unheard: int) -> int:
-        """Return how many places go to clients not yet heard of."""
+    def _num_visits(self, context: Context, wanted: int, known: int, unknown: int) -> int:
+        """Return the number of places that go to unknown clients."""
         population, per_round = len(context.population), context.clients_per_round
         if self.compat == "paper":
             scheduled, later = -(-population // per_round), wanted // 2
         else:
             scheduled, later = max(1, population // per_round), 0
         most = wanted if context.round < scheduled else later
-        return max(min(most, unheard), wanted - known)
+        return max(min(most, unknown), wanted - known)
 
-    def _visit(self, context: Context, unheard: Positions, count: int) -> Positions:
+    def _visit(self, context: Context, unknown: Positions, count: int) -> Positions:
         if self.compat == "released":
-            return unheard[:count]
-        return context.generator.choice(unheard, size=count, replace=False)
+            return unknown[:count]
+        return context.generator.choice(unknown, size=count, replace=False)
 
     def _guide(
         self, context: Context, clients: Positions, count: int
     ) -> tuple[Positions, dict[str, Json]]:
-        """Draw clients by cluster; return them, and the clusters as the journal shows them."""
+        """Draw clients by cluster; return them and the clusters for the journal."""
         if count == 0:
             return clients[:0], {}
         labels, means = self._clusters(context)
@@ -182,17 +180,17 @@ class HiCSFL(Selector):
         return np.array(drawn, dtype=np.intp), {"gamma": gamma, "clusters": clusters}
 
     def _clusters(self, context: Context) -> tuple[Positions, NDArray[np.float64]]:
-        """Return each client's cluster, -1 if not heard of, and each cluster's mean entropy."""
+        """Return each client's cluster, -1 if unknown, and each cluster's mean entropy."""
         known = np.flatnonzero(self._memory.known())
         entropies = self._memory["entropy"][known]
         rows = distances(self._memory["direction"][known], entropies, self.entropy_weight)
-        found = ward_clusters(rows, self.num_clusters or context.clients_per_round)
+        clusters = ward_clusters(rows, self.num_clusters or context.clients_per_round)
         labels = np.full(len(context.population), -1, dtype=np.intp)
-        labels[known] = found
-        return labels, np.bincount(found, weights=entropies) / np.bincount(found)
+        labels[known] = clusters
+        return labels, np.bincount(clusters, weights=entropies) / np.bincount(clusters)
 
     def refine(self, reports: Sequence[Report]) -> Cohort:
-        """Learn the updates of the clients that reported; end the round."""
+        """Store the updates of the clients that reported, and end the round."""
         signals = {report.client_id: self._signals(report) for report in reports}
         length = self._memory["direction"].shape[1] or _most_common(
             [len(angle) for _, angle in signals.values()]
@@ -206,7 +204,7 @@ class HiCSFL(Selector):
         return Cohort()
 
     def _signals(self, report: Report) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return what the entropy, and what the angle, is computed from."""
+        """Return the update that gives the entropy and the update that gives the angle."""
         bias = np.ravel(np.asarray(report.bias_update, dtype=np.float64))
         if self.compat == "paper":
             return bias, bias
@@ -214,15 +212,15 @@ class HiCSFL(Selector):
         return row_means(weight), np.concatenate([weight.ravel(), bias])
 
     def state(self) -> State:
-        """Return the entropy and direction of each client heard of."""
+        """Return the entropy and direction of each known client."""
         return self._memory.state()
 
     def restore(self, state: State) -> None:
-        """Take up the entropies and directions."""
+        """Restore the entropies and directions."""
         self._memory.restore(state)
 
 
 def _most_common(lengths: Sequence[int]) -> int:
-    """Return the most frequent length, the smallest of equally frequent ones; 0 if none."""
+    """Return the most frequent length, the smallest in a tie; 0 if there is none."""
     counts = Counter(lengths)
     return min(counts, key=lambda length: (-counts[length], length), default=0)

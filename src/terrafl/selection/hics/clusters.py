@@ -1,4 +1,4 @@
-"""The formulas of HiCS-FL: how balanced a client's labels look, and who resembles whom."""
+"""The formulas of HiCS-FL: estimated label entropy, distances and clusters of clients."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ def softmax(logits: Floats) -> Floats:
 
 
 def entropy(update: Floats, temperature: float) -> float:
-    r"""Estimate the entropy of a client's labels from an update, one number per class.
+    r"""Estimate the entropy of a client's labels from an update with one number per class.
 
     .. math:: \hat H = -\sum_i p_i \ln p_i, \quad p = \mathrm{softmax}(\Delta b / Temp)
 
     computed as $\ln \sum_i e^{z_i} - \sum_i p_i z_i$ with the largest exponent at 0, so that
-    no update, however large, overflows.
+    large updates do not overflow.
     """
     with np.errstate(over="ignore"):
         exponents = (update - update.max()) / temperature
@@ -33,26 +33,26 @@ def entropy(update: Floats, temperature: float) -> float:
 
 
 def row_means(weight: Floats) -> Floats:
-    """Return the mean update of the weights that lead to each class."""
-    scale = float(np.abs(weight).max()) or 1.0  # no sum of finite numbers may overflow
+    """Return the mean update of the weights of each class."""
+    scale = float(np.abs(weight).max()) or 1.0  # so that no sum overflows
     means: Floats = (weight / scale).reshape(len(weight), -1).mean(axis=1)
     return means * scale
 
 
 def direction(update: Floats) -> Floats:
-    """Return the update at length 1; zeros stay zeros."""
-    scale = float(np.abs(update).max()) or 1.0  # no square may overflow or vanish
+    """Return the update scaled to length 1; a zero update stays zero."""
+    scale = float(np.abs(update).max()) or 1.0  # so that no square overflows or vanishes
     scaled = update / scale
     return scaled / (float(np.sqrt(scaled @ scaled)) or 1.0)
 
 
 def distances(directions: Floats, entropies: Floats, entropy_weight: float) -> Floats:
-    r"""Return the distance of every two clients, of shape (n, n).
+    r"""Return the distances between all pairs of clients, of shape (n, n).
 
     .. math:: \arccos \frac{\Delta b_u \cdot \Delta b_k}{|\Delta b_u| |\Delta b_k|}
               + \lambda |\hat H_u - \hat H_k|
 
-    The angle is 0 where either update is zero, and for a client and itself.
+    The angle is 0 if either update is zero, and between a client and itself.
     """
     # Twelve digits: the last bits of a matrix product depend on the library that computes it.
     cosines = np.clip(np.round(directions @ directions.T, 12), -1.0, 1.0)
