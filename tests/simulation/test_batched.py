@@ -37,7 +37,11 @@ def both_ways(monkeypatch, **changes):
         {"model": "linear"},
         {"model": {"name": "mlp", "hidden": [20, 30]}},
         {"algorithm": {"name": "fedprox", "mu": 0.5}},
+        {"training": {"momentum": 0.9}},
+        {"training": {"weight_decay": 0.01}},
         {"training": {"momentum": 0.9, "weight_decay": 0.01}},
+        {"algorithm": {"name": "fedprox", "mu": 0.5}, "training": {"momentum": 0.9}},
+        {"algorithm": {"name": "fedprox", "mu": 0.5}, "training": {"weight_decay": 0.01}},
         {"training": {"batch_size": 7, "epochs": 3}},
         {"training": {"batch_size": 64}},
         {

@@ -6,13 +6,14 @@ import statistics
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from terrafl.bench.meter import TreeMemory
-from terrafl.bench.workloads import WORKLOADS, Workload, benchmark_data
+from terrafl.bench.workloads import MOMENTUM, WORKLOADS, Workload, benchmark_data
 from terrafl.data import FederatedData
 from terrafl.experiments.assemble import job_of, plan_of
 from terrafl.federation.loop import Loop
@@ -51,6 +52,8 @@ class Measured:
         Of the engine's process tree.
     eval_ratio
         Time of an evaluation over that of a plain forward pass in as many processes.
+    momentum_ratio_stock
+        Engine over stock, both with momentum 0.9; ``None`` where it is not measured.
     """
 
     name: str
@@ -66,6 +69,7 @@ class Measured:
     plain_loop: str
     peak_pss_mb: float
     eval_ratio: float
+    momentum_ratio_stock: float | None
 
     def to_dict(self) -> dict[str, Any]:  # Any: what JSON can hold
         """Return the measurement as JSON values."""
@@ -86,8 +90,54 @@ def measure_engine(
 def _measure(
     workload: Workload, crowd: ProcessGroup, workers: int, repetitions: int, say: Say
 ) -> Measured:
-    config = workload.config()
-    with TemporaryDirectory() as folder, Pool(workers) as pool:
+    take_turns = partial(_turns, workload, crowd=crowd, repetitions=repetitions, say=say)
+    turns = take_turns(loops=("stock", "fused", "foreach"))
+    times = turns.times
+    plain = min(("fused", "foreach"), key=lambda loop: _median(times, loop))
+    ratios = [t[plain] / t["engine"] for t in times]
+    momentum = None
+    if workload.with_momentum:
+        again = take_turns(loops=("stock_momentum",), momentum=MOMENTUM).times
+        momentum = statistics.median(t["stock_momentum"] / t["engine"] for t in again)
+    return Measured(
+        name=workload.name,
+        data=turns.data_name,
+        workers=workers,
+        repetitions=len(times),
+        stock_samples_per_s=turns.samples / _median(times, "stock"),
+        plain_samples_per_s=turns.samples / _median(times, plain),
+        engine_samples_per_s=turns.samples / _median(times, "engine"),
+        ratio_stock=statistics.median(t["stock"] / t["engine"] for t in times),
+        ratio=statistics.median(ratios),
+        ratio_spread=(min(ratios), max(ratios)),
+        plain_loop=plain,
+        peak_pss_mb=turns.peak_mb,
+        eval_ratio=statistics.median(t["evaluation"] / t["forward"] for t in times),
+        momentum_ratio_stock=momentum,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Turns:
+    """The seconds of the engine and of loops in turns, by repetition."""
+
+    times: Sequence[dict[str, float]]
+    samples: int
+    peak_mb: float
+    data_name: str
+
+
+def _turns(
+    workload: Workload,
+    *,
+    loops: Sequence[str],
+    momentum: float = 0.0,
+    crowd: ProcessGroup,
+    repetitions: int,
+    say: Say,
+) -> _Turns:
+    config = workload.config(momentum)
+    with TemporaryDirectory() as folder, Pool(len(crowd)) as pool:
         dataset, data_name = benchmark_data()
         partition = config.partition.partition(dataset, stream(0, "partition"))
         data = FederatedData(dataset, partition)
@@ -104,35 +154,20 @@ def _measure(
                 record=record,
                 initial_model=pool.initial_model,
             )
-            bench = _Bench(workload, crowd, loop, federation)
+            bench = _Bench(workload, loops, crowd, loop, federation)
             bench.repetition()  # warm-up
             times = []
             for i in range(repetitions):
                 times.append(bench.repetition())
-                say(f"{workload.name}: repetition {i + 1} of {repetitions}")
-            peak = tree.peak_mb
-    plain = min(("fused", "foreach"), key=lambda loop: _median(times, loop))
-    ratios = [t[plain] / t["engine"] for t in times]
-    return Measured(
-        name=workload.name,
-        data=data_name,
-        workers=workers,
-        repetitions=len(times),
-        stock_samples_per_s=bench.samples / _median(times, "stock"),
-        plain_samples_per_s=bench.samples / _median(times, plain),
-        engine_samples_per_s=bench.samples / _median(times, "engine"),
-        ratio_stock=statistics.median(t["stock"] / t["engine"] for t in times),
-        ratio=statistics.median(ratios),
-        ratio_spread=(min(ratios), max(ratios)),
-        plain_loop=plain,
-        peak_pss_mb=peak,
-        eval_ratio=statistics.median(t["evaluation"] / t["forward"] for t in times),
-    )
+                what = f"{workload.name}, momentum {momentum}" if momentum else workload.name
+                say(f"{what}: repetition {i + 1} of {repetitions}")
+            return _Turns(times, bench.samples, tree.peak_mb, data_name)
 
 
 @dataclass(slots=True)
 class _Bench:
     workload: Workload
+    loops: Sequence[str]
     crowd: ProcessGroup
     loop: Loop
     federation: SimulatedFederation
@@ -146,7 +181,7 @@ class _Bench:
         rows = [federation.data.partition.train[position] for position in positions]
         self.samples = federation.training.epochs * sum(map(len, rows))
         longest_first = sorted((part.tolist() for part in rows), key=len, reverse=True)
-        for loop in ("stock", "fused", "foreach"):
+        for loop in self.loops:
             work = [
                 {"workload": self.workload.name, "loop": loop, "rows": part}
                 for part in longest_first

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 import torch
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
-from terrafl.bench.workloads import WORKLOADS, benchmark_data
+from terrafl.bench.workloads import MOMENTUM, WORKLOADS, benchmark_data
 from terrafl.seeds import torch_stream
 from terrafl.simulation.process import Message, serve
 
@@ -24,9 +25,11 @@ __all__ = ["LOOPS"]
 Loop = Callable[[nn.Module, Tensor, Tensor, int, int], None]
 
 
-def stock(model: nn.Module, x: Tensor, y: Tensor, epochs: int, batch_size: int) -> None:
+def stock(
+    model: nn.Module, x: Tensor, y: Tensor, epochs: int, batch_size: int, *, momentum: float = 0.0
+) -> None:
     """Train as tutorials do."""
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=momentum)
     for _ in range(epochs):
         for rows in torch.split(torch.randperm(len(y)), batch_size):
             optimizer.zero_grad()
@@ -63,7 +66,12 @@ def _batches(x: Tensor, y: Tensor, size: int) -> Iterator[tuple[Tensor, Tensor]]
     return zip(torch.split(x, size), torch.split(y, size), strict=True)
 
 
-LOOPS: dict[str, Loop] = {"stock": stock, "fused": fused, "foreach": foreach}
+LOOPS: dict[str, Loop] = {
+    "stock": stock,
+    "stock_momentum": partial(stock, momentum=MOMENTUM),
+    "fused": fused,
+    "foreach": foreach,
+}
 
 
 class Loops:
@@ -96,7 +104,7 @@ class Loops:
     def __call__(self, message: Message, answer: Callable[[Message], None]) -> None:
         """Train one client, or evaluate one chunk."""
         workload = WORKLOADS[message["workload"]]
-        models = self._stock if message.get("loop") == "stock" else self._plain
+        models = self._stock if message.get("loop", "").startswith("stock") else self._plain
         model = models[workload.name]
         if "rows" in message:
             model.load_state_dict(self._weights[workload.name])  # as received from a server

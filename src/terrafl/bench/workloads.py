@@ -14,7 +14,9 @@ from terrafl.seeds import stream
 from terrafl.selection import Random
 from terrafl.simulation.local_training import LocalTraining
 
-__all__ = ["WORKLOADS", "Workload", "benchmark_data"]
+__all__ = ["MOMENTUM", "WORKLOADS", "Workload", "benchmark_data"]
+
+MOMENTUM = 0.9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,13 +31,16 @@ class Workload:
         The network.
     batch_size
         Of local SGD.
+    with_momentum
+        Whether it is measured with momentum too.
     """
 
     name: str
     model: Model
     batch_size: int
+    with_momentum: bool = False
 
-    def config(self) -> RunConfig:
+    def config(self, momentum: float = 0.0) -> RunConfig:
         """Return the run that the engine is measured on."""
         return RunConfig(
             dataset="fmnist",
@@ -44,7 +49,11 @@ class Workload:
             selector=Random(),
             algorithm=FedAvg(),
             training=LocalTraining(
-                optimizer="sgd", learning_rate=0.01, epochs=2, batch_size=self.batch_size
+                optimizer="sgd",
+                learning_rate=0.01,
+                epochs=2,
+                batch_size=self.batch_size,
+                momentum=momentum,
             ),
             rounds=1_000_000,  # never reached: rounds are run one by one
             clients_per_round=15,
@@ -54,7 +63,7 @@ class Workload:
 
 WORKLOADS = {
     "cnn": Workload(name="cnn", model=FEMNISTCNN(), batch_size=64),
-    "mlp": Workload(name="mlp", model=MLP(hidden=(200, 200)), batch_size=10),
+    "mlp": Workload(name="mlp", model=MLP(hidden=(200, 200)), batch_size=10, with_momentum=True),
 }
 
 

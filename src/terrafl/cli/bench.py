@@ -54,6 +54,8 @@ def engine(
         ("peak memory (PSS), MB", "{0.peak_pss_mb:,.0f}"),
     ):
         table.add_row(title, *(value.format(m) for m in measured))
+    momentum = [m.momentum_ratio_stock for m in measured]
+    table.add_row("engine / stock, momentum 0.9", *(f"{r:.2f}" if r else "" for r in momentum))
     Console().print(table)
     typer.echo(f"{measured[0].workers} workers, {repetitions} repetitions, {measured[0].data}")
 

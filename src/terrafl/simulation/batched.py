@@ -62,27 +62,34 @@ def is_batchable(job: Job, module: nn.Module) -> bool:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Layer:
-    """One linear layer of every client: views into the clients' vectors."""
+class _Tensor:
+    """A weight or a bias of every client: views into the group's memory."""
 
-    weight: Tensor  # (group, outputs, inputs)
-    bias: Tensor  # (group, 1, outputs)
-    weight_velocity: Tensor
-    bias_velocity: Tensor
-    received_weight: Tensor
-    received_bias: Tensor
+    parameter: Tensor  # (group, outputs, inputs) or (group, 1, outputs)
+    target: Tensor  # where its gradient is added
+    received: Tensor  # the same for all clients
 
-    def first(self, clients: int) -> _Layer:
+    def first(self, clients: int) -> _Tensor:
         """Return the part of the first few clients."""
-        if clients == len(self.weight):
+        return _Tensor(self.parameter[:clients], self.target[:clients], self.received)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Group:
+    """The models of the clients that take a step together."""
+
+    vectors: Tensor  # (group, parameters)
+    directions: Tensor  # torch's momentum buffers, likewise; without any, the vectors themselves
+    layers: Sequence[tuple[_Tensor, _Tensor]]  # weight and bias
+
+    def first(self, clients: int) -> _Group:
+        """Return the part of the first few clients."""
+        if clients == len(self.vectors):
             return self
-        return _Layer(
-            weight=self.weight[:clients],
-            bias=self.bias[:clients],
-            weight_velocity=self.weight_velocity[:clients],
-            bias_velocity=self.bias_velocity[:clients],
-            received_weight=self.received_weight,
-            received_bias=self.received_bias,
+        return _Group(
+            self.vectors[:clients],
+            self.directions[:clients],
+            [(weight.first(clients), bias.first(clients)) for weight, bias in self.layers],
         )
 
 
@@ -100,11 +107,8 @@ class BatchedTrainer:
     def __init__(self, job: Job, layout: Layout) -> None:
         self._job = job
         self._layout = layout
-        training = job.training
         self._wanted = [name for name in OF_LOSSES if name in job.needs]
-        self._plain = not (
-            training.momentum or training.weight_decay or job.algorithm.corrects_gradients
-        )
+        self._has_directions = bool(job.training.momentum or job.training.weight_decay)
 
     def train(
         self,
@@ -130,17 +134,14 @@ class BatchedTrainer:
         started = time.perf_counter()
         counts = [len(rows) for rows in batches]
         vectors = torch.from_numpy(received).repeat(len(tasks), 1)
-        layers = self._layers(vectors, torch.from_numpy(received))
+        group = self._group(vectors, torch.from_numpy(received))
         totals = torch.zeros(len(self._wanted), len(tasks), dtype=torch.float64)
         with torch.no_grad():
             for step, (x, y, valid) in enumerate(_steps(batches, gather)):
                 active = sum(count > step for count in counts)
+                group = group.first(active)
                 losses = self._step(
-                    [layer.first(active) for layer in layers],
-                    x[:active],
-                    y[:active],
-                    valid[:active],
-                    tasks[0].learning_rate,
+                    group, x[:active], y[:active], valid[:active], tasks[0].learning_rate
                 )
                 if losses is not None:
                     for total, name in zip(totals, self._wanted, strict=True):
@@ -158,40 +159,28 @@ class BatchedTrainer:
             for i, count in enumerate(counts)
         ]
 
-    def _layers(self, vectors: Tensor, received: Tensor) -> list[_Layer]:
-        group = len(vectors)
-        velocities = torch.zeros(1 if self._plain else group, vectors.shape[1])
-        entries = self._layout.parameters
-        layers = []
-        for weight, bias in zip(entries[::2], entries[1::2], strict=True):
-            columns = (1, bias.shape[0])
-            layers.append(
-                _Layer(
-                    weight=vectors[:, weight.place].view(group, *weight.shape),
-                    bias=vectors[:, bias.place].view(group, *columns),
-                    weight_velocity=velocities[:, weight.place].view(-1, *weight.shape),
-                    bias_velocity=velocities[:, bias.place].view(-1, *columns),
-                    received_weight=received[weight.place].view(weight.shape),
-                    received_bias=received[bias.place].view(columns),
-                )
+    def _group(self, vectors: Tensor, received: Tensor) -> _Group:
+        directions = torch.zeros_like(vectors) if self._has_directions else vectors
+        tensors = []
+        for entry in self._layout.parameters:
+            shape = entry.shape if len(entry.shape) == 2 else (1, *entry.shape)
+            parameter, target = (
+                rows[:, entry.place].view(-1, *shape) for rows in (vectors, directions)
             )
-        return layers
+            tensors.append(_Tensor(parameter, target, received[entry.place].view(shape)))
+        return _Group(vectors, directions, list(zip(tensors[::2], tensors[1::2], strict=True)))
 
     def _step(
-        self,
-        layers: Sequence[_Layer],
-        x: Tensor,
-        y: Tensor,
-        valid: Tensor,
-        rate: float,
+        self, group: _Group, x: Tensor, y: Tensor, valid: Tensor, rate: float
     ) -> Tensor | None:
         """Take one step for every active client; return its losses if they are wanted."""
-        activations = [x]
-        for layer in layers[:-1]:
-            scores = torch.baddbmm(layer.bias, activations[-1], layer.weight.transpose(1, 2))
-            activations.append(scores.relu_())
-        head = layers[-1]
-        scores = torch.baddbmm(head.bias, activations[-1], head.weight.transpose(1, 2))
+        activations: list[Tensor] = []
+        scores = x
+        for weight, bias in group.layers:
+            activations.append(scores.relu_() if activations else x)
+            scores = torch.baddbmm(
+                bias.parameter, activations[-1], weight.parameter.transpose(1, 2)
+            )
         losses = None
         if self._wanted:
             picked = scores.gather(2, y.unsqueeze(2)).squeeze(2)
@@ -199,34 +188,46 @@ class BatchedTrainer:
         delta = torch.softmax(scores, dim=2)
         delta.scatter_add_(2, y.unsqueeze(2), torch.full((*y.shape, 1), -1.0))
         delta *= (valid / valid.sum(1, keepdim=True)).unsqueeze(2)
-        for layer, below in zip(reversed(layers), reversed(activations), strict=True):
-            # The layer below must hear of the error through the weights as they were.
-            through = None if below is x else torch.bmm(delta, layer.weight).mul_(below > 0)
-            self._descend(layer, delta, below, rate)
+        for layer, below in zip(reversed(group.layers), reversed(activations), strict=True):
+            # The layer below must get the error through the weights as they were.
+            weights = layer[0].parameter
+            through = None if below is x else torch.bmm(delta, weights).mul_(below > 0)
+            self._add_gradients(layer, delta, below, rate)
             if through is not None:
                 delta = through
+        if self._has_directions:
+            if self._job.training.weight_decay:
+                group.directions.add_(group.vectors, alpha=self._job.training.weight_decay)
+            group.vectors.add_(group.directions, alpha=-rate)
         return losses
 
-    def _descend(self, layer: _Layer, delta: Tensor, below: Tensor, rate: float) -> None:
-        """Take one step of SGD in a layer, as torch defines momentum and weight decay."""
-        if self._plain:  # straight into the weights: no gradient is ever stored
-            layer.weight.baddbmm_(delta.transpose(1, 2), below, alpha=-rate)
-            layer.bias.add_(delta.sum(1, keepdim=True), alpha=-rate)
-            return
-        algorithm, training = self._job.algorithm, self._job.training
-        for gradient, parameter, received, velocity in (
-            (
-                torch.bmm(delta.transpose(1, 2), below),
-                layer.weight,
-                layer.received_weight,
-                layer.weight_velocity,
-            ),
-            (delta.sum(1, keepdim=True), layer.bias, layer.received_bias, layer.bias_velocity),
-        ):
-            corrected = algorithm.correct_gradient(gradient, parameter, received)
-            corrected = corrected.add(parameter, alpha=training.weight_decay)
-            velocity.mul_(training.momentum).add_(corrected)
-            parameter.add_(velocity, alpha=-rate)
+    def _add_gradients(
+        self, layer: tuple[_Tensor, _Tensor], delta: Tensor, below: Tensor, rate: float
+    ) -> None:
+        """Add a layer's gradients to its directions, or take the step at once without any.
+
+        With momentum m, torch's SGD keeps m times the direction and adds the gradient. The
+        product of matrices does both in one pass over memory, where most of the time goes; the
+        gradient itself is stored only for an algorithm that corrects it.
+        """
+        algorithm = self._job.algorithm
+        kept, scale = (self._job.training.momentum, 1.0) if self._has_directions else (1.0, -rate)
+        weight, bias = layer
+        gradients = [(bias, delta.sum(1, keepdim=True))]
+        if algorithm.corrects_gradients:
+            gradients.append((weight, torch.bmm(delta.transpose(1, 2), below)))
+        else:
+            weight.target.baddbmm_(delta.transpose(1, 2), below, beta=kept, alpha=scale)
+        for tensor, gradient in gradients:
+            corrected = (
+                algorithm.correct_gradient(gradient, tensor.parameter, tensor.received)
+                if algorithm.corrects_gradients
+                else gradient
+            )
+            if self._has_directions:
+                torch.add(corrected, tensor.target, alpha=kept, out=tensor.target)
+            else:
+                tensor.target.add_(corrected, alpha=-rate)
 
 
 def _steps(

@@ -144,7 +144,7 @@ class Trainer:
         self, model: NDArray[np.float32], client: int, rows: Sequence[int] | None = None
     ) -> float:
         """Return the mean loss of a model on a client's training examples, or some of them."""
-        self._network.load(torch.from_numpy(model))
+        self._load_to_evaluate(model)
         own = self._rows_of(client)
         asked = own if rows is None else own[np.asarray(rows)]
         total = 0.0
@@ -157,20 +157,26 @@ class Trainer:
         self, model: NDArray[np.float32], start: int, stop: int
     ) -> tuple[NDArray[np.bool_], NDArray[np.float32]]:
         """Return, for these rows of the test set, whether the model is right, and its loss."""
-        self._network.load(torch.from_numpy(model))
-        correct, losses = [], []
+        self._load_to_evaluate(model)
+        correct = np.empty(stop - start, dtype=np.bool_)
+        losses = np.empty(stop - start, dtype=np.float32)
+        x = None
         for first in range(start, stop, EVALUATION_BATCH):
             rows = slice(first, min(first + EVALUATION_BATCH, stop))
-            x = self._to_input(self._arrays["test_x"][rows])
+            x = self._to_input(self._arrays["test_x"][rows], x)
             y = self._to_device(self._arrays["test_y"][rows])
             scores, loss = self._losses(x, y)
-            correct.append((scores.argmax(dim=1) == y).cpu().numpy())
-            losses.append(loss.cpu().numpy())
-        return np.concatenate(correct), np.concatenate(losses)
+            place = slice(rows.start - start, rows.stop - start)
+            correct[place] = (scores.argmax(dim=1) == y).cpu().numpy()
+            losses[place] = loss.cpu().numpy()
+        return correct, losses
+
+    def _load_to_evaluate(self, model: NDArray[np.float32]) -> None:
+        self._network.load(torch.from_numpy(model))
+        self._network.module.eval()
 
     @torch.no_grad()
     def _losses(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-        self._network.module.eval()
         with self._autocast():
             scores: Tensor = self._network.module(x)
             return scores, functional.cross_entropy(scores, y, reduction="none").float()
@@ -189,8 +195,13 @@ class Trainer:
         x = self._to_input(self._arrays["train_x"][rows])
         return x, self._to_device(self._arrays["train_y"][rows])
 
-    def _to_input(self, stored: NDArray[np.generic]) -> Tensor:
-        x = self._to_device(stored).to(torch.float32, copy=True)  # the data is not ours to change
+    def _to_input(self, stored: NDArray[np.generic], memory: Tensor | None = None) -> Tensor:
+        """Return normalised inputs, in the memory of earlier ones if given: it is in the cache."""
+        given = self._to_device(stored)
+        if memory is None:
+            x = given.to(torch.float32, copy=True)  # the data is not ours to change
+        else:
+            x = memory[: len(stored)].copy_(given)
         x.mul_(self._scale).add_(self._offset)
         return x.contiguous(memory_format=torch.channels_last) if x.dim() == 4 else x
 
