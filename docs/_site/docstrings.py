@@ -1,4 +1,4 @@
-"""Docstrings as the site needs them: their directives and roles in Markdown's spelling."""
+"""Convert the directives and roles of docstrings to Markdown for the site."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ def _display(found: re.Match[str]) -> str:
 
 
 class Markdown(griffe.Extension):
-    """Rewrite every docstring as it is read."""
+    """Rewrite every docstring when it is read."""
 
     def on_object(self, *, obj: griffe.Object, **_: object) -> None:
-        """Turn ``.. math::`` into a block of its own, and roles and double backticks into code."""
+        """Turn ``.. math::`` into a display equation, and roles and double backticks into code."""
         if obj.docstring:
             text = _MATH.sub(_display, obj.docstring.value)
             text = re.sub(r":\w+:`~?\.?([^`]+)`", r"`\1`", text)

@@ -1,4 +1,4 @@
-"""Tables in the documentation, made from results/ while it is built: no figure is typed in.
+"""Make the tables of the documentation from results/ when the site is built.
 
 ``<!-- results NAME -->`` becomes the comparison of the summaries in ``results/NAME``;
 ``<!-- evidence SELECTOR -->`` becomes one line per experiment in which a selector took part;
@@ -45,9 +45,9 @@ def results(name: str) -> str:
 
 
 def evidence(selector: str) -> str:
-    """Return what the experiments kept in results/ say about one selector.
+    """Return one line for each experiment in results/ with this selector.
 
-    The paper's evaluation has a page of its own, with its profiles and ablations apart.
+    The paper's evaluation is left out: it has its own page, with profiles and ablations.
     """
     lines = [
         "| Experiment | Seeds | After the last round | Place | At equal client updates | Place |",
@@ -79,7 +79,7 @@ def _line(folder: str, row: dict[str, object], rivals: int) -> str:
 
 
 def wildfire() -> str:
-    """Return the measures of the simulated sensors, mean and sd over seeds."""
+    """Return the table of the simulated sensors: mean and sd over seeds."""
     table = json.loads((RESULTS / "wildfire" / "table.json").read_text())
     names = list(next(iter(table.values())))
     lines = [f"| | {' | '.join(names)} |", f"| :-- |{' --: |' * len(names)}"]

@@ -1,4 +1,4 @@
-"""Equations as MathML, which browsers draw themselves: no script, nothing from elsewhere."""
+"""Convert equations to MathML, which browsers display without scripts or downloads."""
 
 from __future__ import annotations
 

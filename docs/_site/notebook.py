@@ -1,10 +1,10 @@
-"""Run a notebook from top to bottom, and say where its outputs are no longer what is stored.
+"""Run a notebook and report the cells whose outputs differ from the stored ones.
 
     python docs/_site/notebook.py docs/tutorial.ipynb            check
     python docs/_site/notebook.py docs/tutorial.ipynb --write    store the outputs
 
-A cell that fails, or gives another kind of output than is stored, ends it with code 1. Other
-figures are named only: they depend on versions and on the processor.
+The exit code is 1 if a cell fails or gives another kind of output than the stored one. Cells with
+other figures are only listed, because figures depend on versions and on the processor.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from nbclient import NotebookClient
 def executed(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
     """Run a copy of the notebook in an empty folder."""
     fresh = nbformat.from_dict(notebook)
-    # A kernel may start in the folder of the source, which is not where a reader is.
+    # The kernel starts in an empty folder, so relative paths must become absolute.
     os.environ["PYTHONPATH"] = os.pathsep.join(str(Path(p).resolve()) for p in sys.path if p)
     with tempfile.TemporaryDirectory() as folder:
         client = NotebookClient(fresh, timeout=600, resources={"metadata": {"path": folder}})
         client.execute()
     for cell in fresh.cells:
-        cell.metadata.pop("execution", None)  # when it ran, which is nobody's business
+        cell.metadata.pop("execution", None)  # times differ in every run
     return fresh
 
 
 def kinds(cell: nbformat.NotebookNode) -> list[str]:
-    """Return what kinds of output a cell has."""
+    """Return the kinds of a cell's outputs."""
     return [
         "/".join([output.output_type, *sorted(output.get("data", {}))])
         for output in cell.get("outputs", [])
@@ -40,7 +40,7 @@ def kinds(cell: nbformat.NotebookNode) -> list[str]:
 
 
 def texts(cell: nbformat.NotebookNode) -> list[str]:
-    """Return what a cell's outputs say in plain text."""
+    """Return a cell's outputs as plain text."""
     return [
         str(output.get("text") or output.get("data", {}).get("text/plain", ""))
         for output in cell.get("outputs", [])
@@ -48,7 +48,7 @@ def texts(cell: nbformat.NotebookNode) -> list[str]:
 
 
 def main() -> int:
-    """Check or write."""
+    """Check or store the outputs."""
     path = Path(sys.argv[1])
     stored = nbformat.read(path, as_version=4)
     fresh = executed(stored)
@@ -58,10 +58,10 @@ def main() -> int:
     code = 0
     for number, (old, new) in enumerate(zip(stored.cells, fresh.cells, strict=True), start=1):
         if kinds(old) != kinds(new):
-            print(f"{path}, cell {number}: gives {kinds(new)}; stored is {kinds(old)}.")
+            print(f"{path}, cell {number}: output must be of kind {kinds(old)}; got {kinds(new)}.")
             code = 1
         elif texts(old) != texts(new):
-            print(f"{path}, cell {number}: other figures than stored; make them anew by --write.")
+            print(f"{path}, cell {number}: figures differ; store the new ones with --write.")
     return code
 
 

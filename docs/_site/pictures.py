@@ -1,4 +1,4 @@
-"""Drawings inside the page, where they follow its colours, light or dark."""
+"""Insert drawings into the page, so that they follow its light or dark colours."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ IMAGES = Path(__file__).parents[1] / "images"
 
 
 def on_page_content(content: str, **_: object) -> str:
-    """Put a drawing where ``<!-- picture NAME -->`` stands."""
+    """Replace ``<!-- picture NAME -->`` by the drawing."""
     return re.sub(
         r"<!-- picture ([\w-]+\.svg) -->",
         lambda found: (IMAGES / found.group(1)).read_text(encoding="utf-8"),

@@ -1,4 +1,4 @@
-"""Certificates for the SuperLink and key pairs for the nodes, made on the spot."""
+"""Make certificates for the SuperLink and key pairs for the nodes."""
 
 import datetime
 import ipaddress
@@ -31,7 +31,7 @@ def make_certificates(folder):
 
 
 def make_node_key(path):
-    """Write a node's private key, and its public key beside it as ``.pub``."""
+    """Write a node's private key, and its public key as ``.pub`` in the same folder."""
     key = ec.generate_private_key(ec.SECP384R1())
     _write_secret(path, key.private_bytes(PEM, serialization.PrivateFormat.OpenSSH, PLAIN))
     openssh = serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH

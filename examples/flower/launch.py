@@ -3,8 +3,8 @@
     python launch.py simulation --out run
     python launch.py deployment --out run --nodes 6
 
-Everything happens on this machine and is shut down at the end. The run folder can then be
-read with ``terrafl report run``.
+All processes run on this machine and are stopped at the end. Then ``terrafl report run`` reads the
+run folder.
 """
 
 import argparse
@@ -21,7 +21,9 @@ def main():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("where", choices=["simulation", "deployment"])
-    parser.add_argument("--out", required=True, help="run folder; a run in it is gone on with")
+    parser.add_argument(
+        "--out", required=True, help="run folder; an unfinished run in it is resumed"
+    )
     parser.add_argument("--nodes", type=int, help="clients (20 in simulation, 6 in deployment)")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--selector", default="terraform")

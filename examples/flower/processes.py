@@ -1,4 +1,4 @@
-"""A SuperLink and SuperNodes as real processes: started, watched, and all of them ended."""
+"""Start, watch and stop a SuperLink and SuperNodes as real processes."""
 
 import contextlib
 import json
@@ -19,7 +19,7 @@ PROGRAMS = Path(sys.executable).parent
 
 
 def wait_until(condition, seconds, what):
-    """Return what the condition returns once it is true; raise when the time is up."""
+    """Wait until the condition returns a true value and return it; raise after the time limit."""
     deadline = time.monotonic() + seconds
     while not (found := condition()):
         if time.monotonic() > deadline:
@@ -35,7 +35,7 @@ def free_port():
 
 
 def descendants(pid):
-    """Return the ids of a process and everything it has started that still runs."""
+    """Return the ids of a process and of all its descendants that still run."""
     children = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -50,9 +50,9 @@ def descendants(pid):
 
 
 class Processes:
-    """What runs; as a context manager, until the end of the block and not longer.
+    """Running processes. As a context manager, it stops all of them at the end of the block.
 
-    Everything is kept in a folder: keys, certificates, Flower's own files and one log each.
+    One folder holds everything: keys, certificates, Flower's files and one log per process.
     """
 
     def __init__(self, folder):
@@ -90,7 +90,7 @@ class Processes:
         return self.running[name]
 
     def end(self, name, how=signal.SIGTERM):
-        """End a program and all it has started; by force if it does not go by itself."""
+        """Stop a program and its descendants; kill those that do not stop in time."""
         process = self.running.pop(name)
         family = descendants(process.pid)
         for pid in family:
@@ -105,7 +105,7 @@ class Processes:
                 _signal(pid, signal.SIGKILL)
 
     def flwr(self, *arguments, seconds=120, show=False):
-        """Run the command ``flwr`` to its end; return what it printed, or show it as it comes."""
+        """Run the command ``flwr``; return its output, or show it while it runs."""
         done = subprocess.run(
             [PROGRAMS / "flwr", *map(str, arguments)],
             env=self.environment,
@@ -119,7 +119,7 @@ class Processes:
         return done.stdout
 
     def superlink(self, *, simulation=False):
-        """Start the SuperLink, or start it again; return when it answers."""
+        """Start or restart the SuperLink; return when it answers."""
         options = ["--disable-runtime-dependency-installation", "--database", "state.db"]
         where = [f'address = "{self.address}"']
         if simulation:
@@ -142,7 +142,7 @@ class Processes:
     def _is_up(self, process, insecure):
         if process.poll() is not None:
             log = (self.folder / "superlink.log").read_text()
-            raise RuntimeError(f"the SuperLink has ended: {log}")
+            raise RuntimeError(f"the SuperLink has stopped: {log}")
         trust = None if insecure else ssl.create_default_context(cafile=self.folder / "ca.crt")
         url = f"{'http' if insecure else 'https'}://{self.address}/health"
         try:
@@ -158,7 +158,7 @@ class Processes:
         self.names[str(json.loads(said)["node-id"])] = name
 
     def node(self, name, settings):
-        """Start a SuperNode that proves who it is with its key."""
+        """Start a SuperNode that proves its identity with its key."""
         return self.start(
             name,
             "flower-supernode",

@@ -1,9 +1,9 @@
-"""Wildfire sensors: two kinds of clients, rare true alarms. Every number here is simulated.
+"""Wildfire sensors: two kinds of clients with rare true alarms. All data is simulated.
 
-The paper's motivation is a federation of a few cameras in the forest, which see little but report
-wildfires reliably, and of many smoke sensors in homes, which report stoves, burns and exhausts all
-the time and a wildfire almost never. This script makes such data up, trains with Random and with
-Terraform, and shows accuracy by kind of sensor.
+The paper's motivation is a federation with two kinds of sensors. A few cameras in the forest have
+little data but report wildfires reliably. Many smoke sensors in homes report stoves, burns and
+exhausts all the time, but almost never a wildfire. This script simulates such data, trains with
+Random and with Terraform, and shows the accuracy for each kind of sensor.
 
     python examples/wildfire/wildfire.py --out wildfire
 """
@@ -36,11 +36,11 @@ COLOURS = ("#8a8a8a", "#D55E00", "#0072B2")
 
 
 def simulate(generator: np.random.Generator) -> dict[str, np.ndarray]:
-    """Make up the readings of all sensors.
+    """Simulate the readings of all sensors.
 
-    A reading is 12 numbers around a centre that depends on its class and, for smoke of any
-    sort, on the kind of sensor: a distant plume on a camera is not smoke in a kitchen. What a
-    camera sees of a wildfire lies near what a home sensor says about a stove.
+    A reading is 12 numbers around a centre. The centre depends on the class and, for both kinds of
+    smoke, on the kind of sensor: a distant plume on a camera differs from smoke in a kitchen. A
+    wildfire on a camera is close to a stove on a home sensor.
     """
     quiet, stove, indoors = generator.normal(0.0, 1.0, size=(3, NUM_FEATURES))
     plume = stove + 0.6 * generator.normal(0.0, 1.0, size=NUM_FEATURES)
@@ -52,7 +52,7 @@ def simulate(generator: np.random.Generator) -> dict[str, np.ndarray]:
     xs, ys, owners = [], [], []
     for kind, number, size in sensors:
         y = generator.choice(len(CLASSES), size=size, p=shares[kind])
-        place = 0.3 * generator.normal(size=NUM_FEATURES)  # no two sensors stand alike
+        place = 0.3 * generator.normal(size=NUM_FEATURES)  # each sensor has its own offset
         noise = generator.normal(size=(size, NUM_FEATURES))
         xs.append(np.array(centres[kind])[y] + place + noise)
         ys.append(y)
@@ -68,7 +68,7 @@ def simulate(generator: np.random.Generator) -> dict[str, np.ndarray]:
 
 
 def by_kind(folder: Path) -> dict[str, float]:
-    """Return accuracy, and the share of wildfires found, on the test data of each kind."""
+    """Return the accuracy and the share of wildfires found, for each kind of sensor."""
     config = read_config(RunFolder(folder))
     dataset = load(config.dataset, generator=np.random.default_rng(0))
     network = config.model.build(dataset.input_shape, dataset.num_classes)
@@ -87,7 +87,7 @@ def by_kind(folder: Path) -> dict[str, float]:
 
 
 def train(method: str, data: Path, seed: int, rounds: int, options: argparse.Namespace) -> Result:
-    """Train one federation."""
+    """Train one federation with one method."""
     return terrafl.run(
         dataset=str(data),
         selector=method.split(",", maxsplit=1)[0],
@@ -101,7 +101,7 @@ def train(method: str, data: Path, seed: int, rounds: int, options: argparse.Nam
 
 
 def draw(table: Table, path: Path) -> None:
-    """Draw one group of bars per measure, with every seed as a dot."""
+    """Draw one group of bars per measure, and a dot per seed."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(8, 3.8), layout="constrained")
@@ -123,7 +123,7 @@ def draw(table: Table, path: Path) -> None:
 
 
 def main() -> None:
-    """Simulate, train, show."""
+    """Simulate, train and show the results."""
     parser = argparse.ArgumentParser(description="Two kinds of simulated sensors.")
     parser.add_argument("--out", type=Path, default=Path("wildfire"))
     parser.add_argument("--rounds", type=int, default=40)
@@ -133,7 +133,7 @@ def main() -> None:
     options.out.mkdir(parents=True, exist_ok=True)
     table: Table = {method: {} for method in METHODS}
     for seed in range(options.seeds):
-        data = options.out / f"simulated-{seed}.npz"  # a seed is another world, not only a draw
+        data = options.out / f"simulated-{seed}.npz"  # a seed also changes the sensors
         np.savez(data, **simulate(np.random.default_rng(seed)))
         rounds = options.rounds
         for method in METHODS:

@@ -1,6 +1,6 @@
-"""The exceptions of terrafl: one tree, each leaf with the exit code the command line uses.
+"""The exceptions of terrafl, each with the exit code that the command line uses.
 
-A message is for a person: what must hold, what was got, and what to do next.
+A message says what must hold, what was got, and what to do.
 """
 
 from __future__ import annotations
@@ -22,35 +22,35 @@ __all__ = [
 
 
 class TerraflError(Exception):
-    """Anything terrafl raises on purpose."""
+    """Base class of all exceptions that terrafl raises."""
 
     exit_code: ClassVar[int] = 1
 
 
 class UserError(TerraflError, ValueError):
-    """A mistake that the caller can mend; the command line shows it as one sentence."""
+    """An error that the user can fix; the command line prints its message without a traceback."""
 
     exit_code: ClassVar[int] = 2
 
 
 class ConfigurationError(UserError):
-    """A setting, argument or configuration file that cannot be meant."""
+    """An invalid setting, argument or configuration file."""
 
 
 class DataError(UserError):
-    """A data file that is missing, damaged or not what it claims to be."""
+    """A data file that is missing, damaged or in another format."""
 
 
 class RunFolderError(UserError):
-    """A run folder that cannot be used as asked."""
+    """A run folder that cannot be used for the requested operation."""
 
 
 class StorageError(TerraflError):
-    """A file of a run that cannot be written: a full disk, say. What was written before stands."""
+    """A file of a run cannot be written, for example on a full disk. Earlier files stay valid."""
 
 
 def require(condition: bool, name: str, got: object, must: str) -> None:
-    """Raise unless the condition holds.
+    """Raise :class:`ConfigurationError` unless the condition holds.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def require(condition: bool, name: str, got: object, must: str) -> None:
 
 
 def describe(error: BaseException) -> str:
-    """Return somebody else's error in one line: its type, its words, and where it was raised.
+    """Return any exception as one line: its type, its message, and where it was raised.
 
     Examples
     --------

@@ -1,10 +1,10 @@
-"""Keyed random streams: every random number is a function of what it is for.
+"""Keyed random streams: the key of a stream says what its random numbers are for.
 
-A stream is derived from ``(seed, purpose, round, iteration, client)`` and from nothing else, so
-no generator state is ever stored: a resumed run asks for the same stream again, and two
-selectors compared under one seed see the same data, initial model, candidates and mini-batches.
+A stream depends only on ``(seed, purpose, round, iteration, client)``, so no generator state is
+stored. A resumed run derives the same stream again. Two selectors that are compared under one
+seed see the same data, initial model, candidates and mini-batches.
 
-This is also the only module that touches torch's global generator.
+No other module changes torch's global generator.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["stream", "torch_stream"]
 
 
 def _key(purpose: str, round: int, iteration: int, client: str) -> tuple[int, ...]:
-    # Eight fixed words: SeedSequence concatenates keys, so keys of varying length could collide.
+    # Always eight words: SeedSequence concatenates keys, so keys of different length could collide.
     text = f"{purpose}\n{round}\n{iteration}\n{client}"
     digest = hashlib.sha256(text.encode()).digest()
     return tuple(int.from_bytes(digest[i : i + 4], "little") for i in range(0, 32, 4))
@@ -28,7 +28,7 @@ def _key(purpose: str, round: int, iteration: int, client: str) -> tuple[int, ..
 def stream(
     seed: int, purpose: str, *, round: int = 0, iteration: int = 0, client: str = ""
 ) -> np.random.Generator:
-    """Return the generator that belongs to this key.
+    """Return the random generator for this key.
 
     Examples
     --------
@@ -46,9 +46,9 @@ def stream(
 def torch_stream(
     seed: int, purpose: str, *, round: int = 0, iteration: int = 0, client: str = ""
 ) -> Iterator[None]:
-    """Give torch's global generator this key's stream inside the block, and restore it after.
+    """Seed torch's global generator for this key inside the block, and restore it afterwards.
 
-    Initialisers and dropout read the global generator and take no other.
+    Initialisers and dropout can only use the global generator.
     """
     import torch
 

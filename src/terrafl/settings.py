@@ -1,9 +1,9 @@
-"""Settings objects as plain data, and back.
+"""Convert settings objects to plain data and back.
 
 Selectors, algorithms, models and partitioners are dataclasses: their constructor arguments are
-their settings. Here is the one way such an object becomes what a TOML file, a command line or
-another process can hold, ``{"name": "terraform", "eta": 4}``, and is built from it again, with
-an error that names the key and suggests the right one.
+their settings. This module turns such an object into plain data for a TOML file, a command line
+or another process, such as ``{"name": "terraform", "eta": 4}``, and builds it again. An error
+names the wrong key and suggests the right one.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ Plain = dict[str, Any]  # Any: what TOML and JSON can hold
 
 
 def to_plain(settings: object) -> Plain:
-    """Return the constructor arguments of a dataclass as TOML values; ``None`` is left out."""
+    """Return the constructor arguments of a dataclass as TOML values; omit ``None``."""
     fields = [f for f in dataclasses.fields(settings) if f.init]  # type: ignore[arg-type]  # any dataclass
     pairs = ((f.name, _value(getattr(settings, f.name))) for f in fields)
     return {name: value for name, value in pairs if value is not None}
 
 
 def to_plain_named(settings: object) -> Plain:
-    """Return a catalogued object's settings together with its name.
+    """Return an object's settings and its name in the catalogue.
 
-    A class that is in no catalogue is named by where it can be imported from.
+    The name of a class outside terrafl is its import path, ``module:Class``.
     """
     cls = type(settings)
     name = getattr(cls, "name", None)
@@ -57,7 +57,7 @@ def _value(value: object) -> object:
 
 
 def named(catalogue: Mapping[str, type[Built]], plain: Mapping[str, object], where: str) -> Built:
-    """Build a catalogued object from its name and settings.
+    """Build an object of the catalogue from its name and settings.
 
     Examples
     --------
@@ -83,11 +83,11 @@ got 'fedprocks': did you mean 'fedprox'?
     return build(catalogue[name], rest, where)
 
 
-def _imported(path: str, where: str) -> type[Any]:  # Any: the user's own class
+def _imported(path: str, where: str) -> type[Any]:  # Any: a class of the user
     module, _, attribute = path.partition(":")
     try:
         found = getattr(importlib.import_module(module), attribute)
-    except Exception as error:  # a module of the user's may raise anything
+    except Exception as error:  # the user's module may raise anything
         raise ConfigurationError(
             f"{where}.name must be a known name or an importable module:Class; "
             f"got {path!r}, and {error}."
@@ -98,7 +98,7 @@ def _imported(path: str, where: str) -> type[Any]:  # Any: the user's own class
 
 
 def build(cls: type[Built], plain: Mapping[str, object], where: str) -> Built:
-    """Build a dataclass from plain values, every value checked against its annotation."""
+    """Build a dataclass from plain values. Each value is checked against its annotation."""
     from pydantic import TypeAdapter, ValidationError
 
     known = [f.name for f in dataclasses.fields(cls) if f.init]  # type: ignore[arg-type]  # any dataclass
@@ -118,13 +118,13 @@ def _sentence(error: ValidationError, where: str) -> str:
     first = error.errors()[0]
     place = ".".join([where, *(str(part) for part in first["loc"] if not _is_type_name(part))])
     reason = first.get("ctx", {}).get("error")
-    if isinstance(reason, ConfigurationError):  # raised by the object's own checks
+    if isinstance(reason, ConfigurationError):  # raised by the object itself
         return f"{place}.{reason}"
     return f"{place}: {first['msg'][0].lower()}{first['msg'][1:]}; got {first['input']!r}."
 
 
 def _is_type_name(part: int | str) -> bool:
-    # For a union pydantic adds the name of the member it tried.
+    # For a union, pydantic adds the name of each member that it tried.
     is_class = isinstance(part, str) and part[:1].isupper()
     return isinstance(part, str) and (is_class or not part.isidentifier() or part in _TYPE_NAMES)
 
@@ -133,6 +133,6 @@ _TYPE_NAMES = frozenset({"int", "float", "str", "bool", "fraction", "literal", "
 
 
 def suggest(word: str, known: Iterable[str]) -> str:
-    """Return ``: did you mean 'x'?``, or a full stop when nothing is near."""
+    """Return ``: did you mean 'x'?``, or a full stop if no known word is similar."""
     near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)
     return f": did you mean {near[0]!r}?" if near else "."

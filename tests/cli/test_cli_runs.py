@@ -355,7 +355,7 @@ def test_ctrl_c_keeps_what_was_done(command, tmp_path):
         _, errors = process.communicate(timeout=120)
 
     assert process.returncode == 130
-    assert "stopped; what was done is kept" in errors
+    assert "stopped; finished work is kept" in errors
     assert "Traceback" not in errors
 
 

@@ -41,7 +41,7 @@ def test_the_doctor_speaks_to_people(terrafl, monkeypatch, tmp_path):
     said = terrafl("doctor")
 
     assert f"  {'torch':<16} {version('torch')}\n" in said.out
-    assert f"  {'cifar10':<16} not here\n" in said.out
+    assert f"  {'cifar10':<16} not found\n" in said.out
 
 
 BASH = shutil.which("bash")

@@ -1,1 +1,1 @@
-"""Handwritten digits over unlike clients: a Flower app whose clients Terraform chooses."""
+"""A Flower app: handwritten digits over heterogeneous clients that Terraform chooses."""

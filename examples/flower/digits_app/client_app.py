@@ -1,4 +1,4 @@
-"""The client: trains on its own digits."""
+"""The client trains on its own digits."""
 
 import torch
 from flwr.app import ArrayRecord, Message, RecordDict

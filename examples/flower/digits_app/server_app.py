@@ -1,4 +1,4 @@
-"""The server: any Flower strategy, any selector."""
+"""The server combines any Flower strategy with any selector."""
 
 import flwr.serverapp.strategy as strategies
 from flwr.app import ArrayRecord, MetricRecord

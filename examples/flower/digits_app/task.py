@@ -1,4 +1,4 @@
-"""The model, the data and the local training: ordinary torch, nothing of terrafl in it."""
+"""The model, the data and the local training: ordinary torch code, without terrafl."""
 
 from functools import cache
 
@@ -42,17 +42,17 @@ def test_data():
 
 @cache
 def client_data(partition, num_partitions):
-    """Return one client's digits: like a writer, each has its favourites and its amount."""
+    """Return one client's digits. Clients differ in their label mix and in their size."""
     x, y = digits()
     draw = np.random.default_rng(2026)
-    taste = draw.dirichlet(np.full(num_partitions, 0.5), size=10)  # of each digit, who has it
+    taste = draw.dirichlet(np.full(num_partitions, 0.5), size=10)  # per digit: clients' shares
     mine = []
     for digit in range(10):
         rows = np.flatnonzero((y.numpy() == digit) & (np.arange(len(y)) % TEST_SHARE != 0))
         ends = np.round(np.cumsum(taste[digit]) * len(rows)).astype(int)
         mine.append(rows[(ends[partition - 1] if partition else 0) : ends[partition]])
     rows = np.concatenate(mine)
-    # Nobody is left without data: rows[:0] of an unlucky client become four digits at random.
+    # A client without data gets four random digits.
     rows = rows if len(rows) else draw.choice(len(y), size=4)
     return x[rows], y[rows]
 
@@ -63,7 +63,7 @@ def data_of(context: Context):
 
 
 def train(model, x, y, *, epochs, learning_rate, seed):
-    """Train in place; return one loss per example seen."""
+    """Train the model in place; return one loss per example seen."""
     torch.manual_seed(seed)
     optimizer = torch.optim.SGD(model.parameters(), lr=learning_rate)
     losses = []

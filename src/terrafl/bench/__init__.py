@@ -1,1 +1,1 @@
-"""Benchmarks: ratios measured side by side in one run, never tests."""
+"""Speed benchmarks. Compared variants are measured in one run; these are not tests."""

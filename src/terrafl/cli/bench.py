@@ -1,4 +1,4 @@
-"""``terrafl bench``: how fast the engine and the selectors are, beside what could be."""
+"""``terrafl bench``: engine and selector speed, compared with a plain loop and with argsort."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from terrafl.experiments.api import default_workers
 
 __all__ = ["app"]
 
-app = typer.Typer(no_args_is_help=True, help="Measure speed, side by side in one run.")
+app = typer.Typer(no_args_is_help=True, help="Measure speed. All variants are measured in one run.")
 
 
 @app.command()
 def engine(
     workload: Annotated[str, typer.Option(help="cnn, mlp or all.")] = "all",
-    repetitions: Annotated[int, typer.Option(min=1, help="Rounds of each.")] = 5,
+    repetitions: Annotated[int, typer.Option(min=1, help="Number of rounds for each variant.")] = 5,
     workers: o.Workers = None,
     json: o.Json = False,
 ) -> None:
-    """Compare a full round of the engine with loops that know nothing of federation."""
+    """Compare a full round of the engine with PyTorch loops without federation."""
     if workload != "all" and workload not in WORKLOADS:
         raise ConfigurationError(
             f"workload must be one of {', '.join(WORKLOADS)}, all; got {workload!r}."
@@ -62,7 +62,7 @@ def engine(
 
 @app.command()
 def selection(json: o.Json = False) -> None:
-    """Time draws and splits at a thousand to a million clients, beside numpy's argsort."""
+    """Time draws and splits for 1,000 to 1,000,000 clients, compared with numpy's argsort."""
     rows = measure_selection()
     if json:
         typer.echo(jsonlib.dumps({"rows": rows}, indent=1))

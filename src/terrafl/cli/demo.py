@@ -1,4 +1,4 @@
-"""``terrafl demo``: the main job on data that comes with the installation."""
+"""``terrafl demo``: compare all selectors on data that is part of the installation."""
 
 from __future__ import annotations
 
@@ -18,18 +18,16 @@ __all__ = ["demo"]
 
 def demo(
     *,
-    out: Annotated[Path, typer.Option(help="Where runs and report go.")] = Path("demo"),
+    out: Annotated[Path, typer.Option(help="Folder for the runs and the report.")] = Path("demo"),
     rounds: o.Rounds = None,
-    seeds: Annotated[str, typer.Option(help="Comma-separated.")] = "0,1,2",
+    seeds: Annotated[str, typer.Option(help="Seeds, separated by commas.")] = "0,1,2",
     workers: o.Workers = None,
     quiet: o.Quiet = False,
     json: o.Json = False,
 ) -> None:
-    """Compare the paper's six selectors on handwritten digits over 50 unlike clients."""
+    """Compare the paper's six selectors on handwritten digits over 50 heterogeneous clients."""
     if not json:
-        typer.echo(
-            "Six ways to choose clients, FedAvg, 1,797 handwritten digits over 50 unlike clients."
-        )
+        typer.echo("Six selectors, FedAvg, 1,797 handwritten digits over 50 heterogeneous clients.")
     compared = compare_into(
         out / "runs",
         list(SELECTORS),

@@ -1,4 +1,4 @@
-"""``terrafl doctor``: what a bug report should say about the machine."""
+"""``terrafl doctor``: information about the machine for a bug report."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _NOT_FOR_USERS = frozenset({"dev", "docs"})
 
 
 def doctor(json: o.Json = False) -> None:
-    """Show versions, cores, data, free disk and optional extras: paste it into bug reports."""
+    """Show versions, cores, data, free disk and extras. Paste the output into bug reports."""
     found = examine()
     if json:
         typer.echo(jsonlib.dumps(found, indent=1))
@@ -40,7 +40,7 @@ def doctor(json: o.Json = False) -> None:
 
 
 def examine() -> Plain:
-    """Look at the installation and the machine; nothing heavy is loaded, nothing is changed."""
+    """Describe the installation and the machine, without loading torch or changing anything."""
     return {
         "versions": versions() | {name: _version(name) for name in _requirements("")},
         "machine": {
@@ -67,7 +67,7 @@ def _extras() -> list[str]:
 
 
 def _requirements(extra: str) -> list[str]:
-    """Return the names of what an extra needs; of the package itself, for the empty extra."""
+    """Return the requirements of an extra; the empty extra is the package itself."""
     names = []
     for requirement in requires("terrafl") or []:  # such as: pyarrow>=18; extra == 'parquet'
         what, _, condition = requirement.partition(";")
@@ -98,4 +98,4 @@ def _free(folder: Path) -> str:
 def _shown(value: object) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{name} {_shown(each)}" for name, each in value.items())
-    return "not here" if value is None else str(value)
+    return "not found" if value is None else str(value)

@@ -1,7 +1,7 @@
 """The command ``terrafl``: arguments in, messages out.
 
-A mistake of the user's is one sentence on standard error and exit code 2; ``--debug`` shows
-where it was found.
+A user error prints one message on standard error and exits with code 2. ``--debug`` shows the
+traceback.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from terrafl.errors import TerraflError, describe
 
 __all__ = ["main"]
 
-_INTERRUPTED = 130  # what typer makes of Ctrl-C
-# What typer raises at a mistake in the arguments. Flower keeps typer below 0.21, where that is
-# still click's own class: the second base of every such error, in the old typer and the new.
+_INTERRUPTED = 130  # typer's exit code after Ctrl-C
+# The exception that typer raises for invalid arguments. Flower needs typer below 0.21, where it is
+# still a class of click: the second base of every such error, in old and new versions of typer.
 _MISTAKE: type[Exception] = getattr(typer, "TyperException", typer.BadParameter.__mro__[2])
 
 app = typer.Typer(
@@ -40,7 +40,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="Which clients should train? Client selection for federated learning.",
+    help="Client selection for federated learning: choose which clients train in each round.",
 )
 app.command(name="demo")(demo.demo)
 app.command(name="run")(run.run)
@@ -65,7 +65,7 @@ def _show_version(wanted: bool) -> None:
 @app.callback()
 def _common(
     version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show it.")
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Version.")
     ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,
 ) -> None:
@@ -88,18 +88,18 @@ def _run(arguments: list[str], debug: bool) -> int:
         return _fail(str(error), error.exit_code, debug)
     except _MISTAKE as error:
         message = _usage(error)
-        return _fail(message, 2, debug) if message else 2  # help was shown in place of a message
-    except OSError as error:  # a full disk, say
+        return _fail(message, 2, debug) if message else 2  # typer has shown the help instead
+    except OSError as error:  # for example, a full disk
         return _fail(f"{error.filename or 'a file'} cannot be used: {error.strerror}.", 1, debug)
-    except SystemExit:  # typer's answer when the reader of our output has seen enough
+    except SystemExit:  # typer exits when the reader closed our output
         return 0
-    except typer.Abort:  # Ctrl-C, in an old typer
+    except typer.Abort:  # Ctrl-C, in old versions of typer
         code = _INTERRUPTED
-    except Exception as error:  # a fault of ours, or of a class that the user wrote
-        return _fail(f"{describe(error)}. To see the whole way there, add --debug.", 1, debug)
+    except Exception as error:  # a bug in terrafl or in a class of the user
+        return _fail(f"{describe(error)}. Add --debug for the traceback.", 1, debug)
     if code == _INTERRUPTED:
         typer.echo(
-            "stopped; what was done is kept: a run goes on with terrafl resume, "
+            "stopped; finished work is kept. Continue a run with terrafl resume, "
             "a comparison with the same command.",
             err=True,
         )

@@ -1,4 +1,4 @@
-"""The flags that several commands share, declared once."""
+"""The options that several commands share."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ __all__ = [
 
 
 def completing(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
-    """Return what shell completion calls with the beginning of a name."""
+    """Return a function that completes the beginning of a name, for shell completion."""
     return lambda incomplete: [name for name in names() if name.startswith(incomplete)]
 
 
 ConfigFile = Annotated[
-    Path | None, typer.Argument(help="A TOML file; every flag overrides it.", show_default=False)
+    Path | None, typer.Argument(help="A TOML file. Options override it.", show_default=False)
 ]
 Scenario = Annotated[
     str | None,
@@ -80,22 +80,22 @@ SelectorName = Annotated[
         autocompletion=completing(lambda: SELECTORS),
     ),
 ]
-Clients = Annotated[int | None, typer.Option(help="Clients in all.")]
+Clients = Annotated[int | None, typer.Option(help="Number of clients.")]
 ClientsPerRound = Annotated[
-    int | None, typer.Option(help="Clients drawn at the start of a round, K.")
+    int | None, typer.Option(help="Number of clients drawn at the start of a round, K.")
 ]
-Rounds = Annotated[int | None, typer.Option(help="Rounds, R.")]
-EvalEvery = Annotated[int | None, typer.Option(help="Rounds between evaluations.")]
+Rounds = Annotated[int | None, typer.Option(help="Number of rounds, R.")]
+EvalEvery = Annotated[int | None, typer.Option(help="Number of rounds between evaluations.")]
 Patience = Annotated[
     int | None, typer.Option(help="Stop after this many evaluations without a new best.")
 ]
 PrecisionName = Annotated[
-    str | None, typer.Option("--precision", help="fp32, or bf16 where the processor has it.")
+    str | None, typer.Option("--precision", help="fp32, or bf16 if the processor supports it.")
 ]
-Device = Annotated[str | None, typer.Option(help="As torch names it; only cpu is tested.")]
-LearningRate = Annotated[float | None, typer.Option(help="Of local training.")]
-Epochs = Annotated[int | None, typer.Option(help="Of local training.")]
-BatchSize = Annotated[int | None, typer.Option(help="Of local training.")]
+Device = Annotated[str | None, typer.Option(help="A torch device. Only cpu is tested.")]
+LearningRate = Annotated[float | None, typer.Option(help="Learning rate of local training.")]
+Epochs = Annotated[int | None, typer.Option(help="Epochs of local training.")]
+BatchSize = Annotated[int | None, typer.Option(help="Batch size of local training.")]
 Algorithm = Annotated[
     str | None,
     typer.Option(help="fedavg or fedprox.", autocompletion=completing(lambda: ALGORITHMS)),
@@ -104,33 +104,33 @@ GuardSwitch = Annotated[
     bool | None,
     typer.Option(
         "--guard/--no-guard",
-        help="Bound what single clients can do; details by --set guard.clip=2 and so on.",
+        help="Limit the influence of each client. Set details with --set guard.clip=2.",
         show_default=False,
     ),
 ]
 Workers = Annotated[
     int | None,
-    typer.Option(min=1, help="Processes; the number of cores if left out. Never changes a result."),
+    typer.Option(min=1, help="Number of processes; default: all cores. Results stay the same."),
 ]
 Set = Annotated[
     list[str] | None,
     typer.Option(
-        "--set", help="Any setting of the TOML file, as in --set selector.eta=2; repeatable."
+        "--set", help="Any setting of the TOML file, such as --set selector.eta=2. Repeatable."
     ),
 ]
 Track = Annotated[
     str | None,
     typer.Option(
-        help="Show it elsewhere as well: tensorboard.",
+        help="Also write the results for another program: tensorboard.",
         autocompletion=completing(lambda: TRACKERS),
     ),
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 
 def listed(text: str) -> list[str]:
-    """Split a comma-separated flag.
+    """Split a comma-separated option value.
 
     Examples
     --------
@@ -147,7 +147,7 @@ def overrides(
     epochs: int | None = None,
     batch_size: int | None = None,
 ) -> dict[str, Any]:  # Any: what TOML can hold
-    """Turn ``selector.eta=2`` and the training flags into a layer of settings.
+    """Turn ``selector.eta=2`` and the training options into a layer of settings.
 
     Examples
     --------

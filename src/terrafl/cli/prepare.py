@@ -1,4 +1,4 @@
-"""What takes long the first time, under a progress display, before runs start."""
+"""Slow first-time work, done with a progress display before runs start."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["prepare"]
 
 
 def prepare(configs: Sequence[RunConfig], *, workers: int, quiet: bool) -> None:
-    """Read slow data sets and compute features that these runs need and nobody has kept yet."""
+    """Read slow data sets and compute the features that these runs need and no cache holds."""
     with item_progress("example", quiet=quiet) as on_data:
         read_data(configs, progress=on_data)
     with image_progress(quiet=quiet) as on_images:

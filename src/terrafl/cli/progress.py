@@ -1,4 +1,4 @@
-"""Progress that a person can follow: bars on a terminal, plain lines elsewhere, on stderr."""
+"""Progress on standard error: bars on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ __all__ = ["OnItem", "bars", "cell_progress", "image_progress", "item_progress",
 PLAIN_EVERY_S = 10.0
 
 OnItem = Callable[[str, int, int | None], None]
-"""Called with a name, how much of it is done, and how much there is where that is known."""
+"""Called with a name, the amount done, and the total amount if it is known."""
 
 
 class _Amount(ProgressColumn):
@@ -47,7 +47,7 @@ class _Rate(ProgressColumn):
 
 
 def bars() -> Progress:
-    """Return a progress display with rates and time left; tasks need a unit and a note."""
+    """Return a progress display with rates and remaining time; tasks need a unit and a note."""
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -83,7 +83,7 @@ def run_progress(title: str, *, quiet: bool) -> Iterator[OnRound]:
 
 @contextmanager
 def item_progress(unit: Unit, *, quiet: bool) -> Iterator[OnItem]:
-    """Show one bar per thing that is read, fetched or computed; nothing, where nothing is."""
+    """Show one bar per item that is read, fetched or computed; show nothing without items."""
     with ExitStack() as stack:
         displays: list[Progress] = []
         tasks: dict[str, TaskID] = {}
@@ -106,16 +106,16 @@ def item_progress(unit: Unit, *, quiet: bool) -> Iterator[OnItem]:
 
 @contextmanager
 def image_progress(*, quiet: bool) -> Iterator[OnImages]:
-    """Show the images whose features are computed; nothing, where none are."""
+    """Show progress on images while their features are computed; show nothing without images."""
     with item_progress("image", quiet=quiet) as show:
         yield lambda done, total: show("features", done, total)
 
 
 @contextmanager
 def cell_progress(cells: Sequence[Cell], *, quiet: bool) -> Iterator[OnCell]:
-    """Show the runs of a sweep: one bar for all, one for each under way.
+    """Show the runs of a sweep: one bar for all runs, one for each active run.
 
-    A run is called by the part of its folder that tells it from the others.
+    The title of a run is the part of its folder that differs from the other runs.
     """
     shared = os.path.commonpath([cell.folder.parent for cell in cells]) if cells else ""
     titles = {cell.folder: os.path.relpath(cell.folder, shared) for cell in cells}
@@ -156,7 +156,7 @@ class _CellBars:
 
 
 class _Plain:
-    """A line now and then, for logs."""
+    """One line every ten seconds, for logs."""
 
     def __init__(self, title: str, unit: Unit) -> None:
         self._title = title

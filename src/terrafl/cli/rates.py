@@ -1,4 +1,4 @@
-"""Amounts, rates and times as progress shows them."""
+"""Format amounts, rates and times for progress displays."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Unit = Literal["round", "image", "byte", "example", "file", "problem"]
 
 
 def amount(done: int, total: int | None, unit: Unit) -> str:
-    """Say how much is done.
+    """Return the amount done as text.
 
     Examples
     --------
@@ -29,7 +29,7 @@ def amount(done: int, total: int | None, unit: Unit) -> str:
 
 
 def rate(speed: float | None, unit: Unit) -> str:
-    """Say how fast it goes, in whichever way gives a number above one.
+    """Return the speed as text: units per second, or seconds per unit below one per second.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def rate(speed: float | None, unit: Unit) -> str:
 
 
 def time_left(done: int, total: int | None, speed: float | None) -> str:
-    """Say how long it will still take, where that is known.
+    """Return the remaining time as text, or an empty string if it is unknown.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""``terrafl report``: tables and curves from run folders."""
+"""``terrafl report``: write a report from run folders."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ __all__ = ["report"]
 
 
 def report(
-    folders: Annotated[list[Path], typer.Argument(help="Run folders, or folders of them.")],
-    out: Annotated[Path, typer.Option(help="Where the report goes.")] = Path("report"),
+    folders: Annotated[list[Path], typer.Argument(help="Run folders, or parents of them.")],
+    out: Annotated[Path, typer.Option(help="Folder for the report.")] = Path("report"),
     quiet: o.Quiet = False,
     json: o.Json = False,
 ) -> None:

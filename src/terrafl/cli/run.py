@@ -30,7 +30,7 @@ def run(
     clients: o.Clients = None,
     clients_per_round: o.ClientsPerRound = None,
     rounds: o.Rounds = None,
-    seed: Annotated[int | None, typer.Option(help="Of everything random.")] = None,
+    seed: Annotated[int | None, typer.Option(help="One seed controls all randomness.")] = None,
     learning_rate: o.LearningRate = None,
     epochs: o.Epochs = None,
     batch_size: o.BatchSize = None,
@@ -87,14 +87,14 @@ def resume(
     allow_drift: Annotated[
         bool,
         typer.Option(
-            "--allow-drift", help="Go on under other settings or versions; noted in the journal."
+            "--allow-drift", help="Resume under other settings or versions; the journal says so."
         ),
     ] = False,
     track: o.Track = None,
     quiet: o.Quiet = False,
     json: o.Json = False,
 ) -> None:
-    """Finish an interrupted run; the result is the same as if nothing had happened."""
+    """Finish an interrupted run. The result is the same as without the interruption."""
     with Tracking(track) as tracking, run_progress(folder.name, quiet=quiet) as on_round:
         result = runs.resume(
             folder,
@@ -102,7 +102,7 @@ def resume(
             on_round=_heard_by(on_round, tracking, folder),
             allow_drift=allow_drift,
         )
-        tracking.update(folder, result.summary.rounds)  # a finished run makes no more rounds
+        tracking.update(folder, result.summary.rounds)  # a finished run calls on_round no more
     _show(result, json)
 
 

@@ -1,4 +1,4 @@
-"""Comparison tables for the terminal."""
+"""Print comparison tables in the terminal."""
 
 from __future__ import annotations
 

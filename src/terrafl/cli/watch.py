@@ -1,4 +1,4 @@
-"""``terrafl watch``: the report's page, live."""
+"""``terrafl watch``: the report as a live page."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ __all__ = ["watch"]
 
 def watch(
     folders: Annotated[
-        list[Path], typer.Argument(help="Run folders, or folders that runs are or will be in.")
+        list[Path], typer.Argument(help="Run folders, or folders in which runs are or will be.")
     ],
     port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Of 127.0.0.1; 0 takes a free one.")
+        int, typer.Option(min=0, max=65535, help="Port on 127.0.0.1; 0 picks a free port.")
     ] = 0,
     open_page: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
 ) -> None:
-    """Show runs in the browser while they go on; Ctrl-C ends it, the runs go on."""
+    """Show runs in the browser while they train. Ctrl-C stops the page; the runs continue."""
 
     def ready(address: str) -> None:
         typer.echo(f"watching: {address}")
@@ -33,4 +33,4 @@ def watch(
     try:
         serve(folders, opening_summary, port=port, on_ready=ready)
     except KeyboardInterrupt:
-        typer.echo("no longer watching; runs are not touched.", err=True)
+        typer.echo("stopped watching; the runs continue.", err=True)

@@ -1,4 +1,4 @@
-"""The networks of the paper, and how a model lies in memory."""
+"""The networks, the frozen backbones, and the memory layout of a model."""
 
 from terrafl.models.backbones import BACKBONES, Backbone
 from terrafl.models.layout import Layout

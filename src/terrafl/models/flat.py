@@ -1,6 +1,6 @@
-"""A torch network whose parameters and buffers come from and go to one flat vector.
+"""A torch network whose parameters and buffers are stored in one flat vector.
 
-Averaging models is then a pass over contiguous memory, which processes can share.
+So models are averaged in one pass over contiguous memory, which processes can share.
 """
 
 from __future__ import annotations
@@ -19,30 +19,30 @@ __all__ = ["FlatNetwork"]
 
 
 class FlatNetwork:
-    """A network laid out in one vector.
+    """A network that is stored in one vector.
 
     Parameters
     ----------
     module
-        The network; its tensors are replaced by views into one piece of memory.
+        The network. Its tensors are replaced by views of one block of memory.
     final_layer
-        Name of the linear layer that gives the class scores.
+        Name of the linear layer that computes the class scores.
     device
-        Where it lives, as torch names it.
+        The torch device.
 
     Attributes
     ----------
     module
         The network.
     layout
-        Where each tensor lies.
+        The position of each tensor.
     parameters
         The trainable tensors.
 
     Notes
     -----
-    Filters lie in memory channels last, where convolutions on processors run up to twice as
-    fast; vectors that come and go have every tensor in torch's ordinary order.
+    Filters are stored in the channels-last format, in which convolutions run up to twice as fast
+    on CPUs. Vectors that are loaded or returned have every tensor in torch's default order.
     """
 
     def __init__(self, module: nn.Module, final_layer: str, device: str = "cpu") -> None:
@@ -85,19 +85,19 @@ class FlatNetwork:
         seed: int,
         device: str = "cpu",
     ) -> FlatNetwork:
-        """Build a network with the initial weights that belong to this seed."""
+        """Build a network with the initial weights of this seed."""
         with torch_stream(seed, "model"):
             module = model.build(input_shape, num_classes)
         return cls(module, model.final_layer, device)
 
     def load(self, vector: torch.Tensor) -> None:
-        """Take these values."""
+        """Set all values from a vector."""
         self._memory.copy_(vector)
         for place, filters in self._filters:
             filters.copy_(vector[place].view(filters.shape))
 
     def to_numpy(self) -> NDArray[np.float32]:
-        """Return a copy of the values."""
+        """Return a copy of all values."""
         vector = self._memory.to("cpu", copy=True)
         for place, filters in self._filters:
             vector[place].view(filters.shape).copy_(filters)

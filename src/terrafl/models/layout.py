@@ -1,4 +1,4 @@
-"""How a model lies in one flat vector."""
+"""The positions of a model's tensors in one flat vector."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Entry", "Layout"]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One named tensor and where it lies."""
+    """One named tensor and its position."""
 
     name: str
     shape: tuple[int, ...]
@@ -22,18 +22,18 @@ class Entry:
 
     @property
     def stop(self) -> int:
-        """Where the next tensor may start."""
+        """The position after the last element."""
         return self.start + math.prod(self.shape)
 
     @property
     def place(self) -> slice:
-        """The tensor's part of the vector."""
+        """The slice of the vector that holds the tensor."""
         return slice(self.start, self.stop)
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Parameters first, then floating-point buffers, in the network's own order.
+    """Parameters first, then floating-point buffers, in the order of the network.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class Layout:
         buffers: Sequence[tuple[str, tuple[int, ...]]],
         final_layer: str,
     ) -> Layout:
-        """Lay tensors out one after another."""
+        """Place the tensors one after another."""
         entries: list[Entry] = []
         start = 0
         for name, shape in [*parameters, *buffers]:
@@ -65,22 +65,22 @@ class Layout:
 
     @property
     def num_parameters(self) -> int:
-        """Numbers that training changes by gradient."""
+        """How many elements are trained by gradient."""
         return self.parameters[-1].stop
 
     @property
     def size(self) -> int:
-        """Numbers in the vector."""
+        """How many elements the vector has."""
         return (self.buffers or self.parameters)[-1].stop
 
     @property
     def final_weight(self) -> slice:
-        """Where the final layer's weight lies."""
+        """The slice of the final layer's weight."""
         return self._final("weight")
 
     @property
     def final_bias(self) -> slice:
-        """Where the final layer's bias lies."""
+        """The slice of the final layer's bias."""
         return self._final("bias")
 
     def _final(self, what: str) -> slice:
@@ -88,7 +88,7 @@ class Layout:
         return next(entry for entry in self.parameters if entry.name == name).place
 
     def tensors(self, vector: NDArray[np.float32]) -> dict[str, NDArray[np.float32]]:
-        """Return the vector's parts by name, as views."""
+        """Return the tensors by name, as views of the vector."""
         return {
             entry.name: vector[entry.place].reshape(entry.shape)
             for entry in (*self.parameters, *self.buffers)

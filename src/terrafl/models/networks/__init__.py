@@ -1,6 +1,6 @@
-"""The networks, as settings that build a torch module.
+"""The networks: settings objects that build a torch module.
 
-Each names its final layer ``head``. torch is imported when a network is built, not before.
+The final layer of each is ``head``. torch is imported only when a network is built.
 """
 
 from terrafl.models.networks.cifar import CIFAR10CNN, CIFAR100CNN

@@ -17,19 +17,19 @@ __all__ = ["CIFAR10CNN", "CIFAR100CNN"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CIFAR10CNN:
-    """HiCS-FL's network for CIFAR-10: three 3x3 convolutions and a layer of 64.
+    """HiCS-FL's network for CIFAR-10: three 3x3 convolutions and a linear layer of 64 units.
 
     122,570 parameters at 3 x 32 x 32 and 10 classes.
 
     Parameters
     ----------
     variant
-        ``plain``: no dropout, since the paper names none. ``hics``: dropout 0.2 after each
-        convolution's block, as in the released code of HiCS-FL.
+        ``plain``: no dropout; the paper mentions none. ``hics``: dropout 0.2 after each
+        convolution block, as in the released code of HiCS-FL.
 
     Notes
     -----
-    There is no ReLU between the third convolution and the layer of 64, as in the released code.
+    There is no ReLU between the third convolution and the linear layer, as in the released code.
 
     References
     ----------
@@ -43,7 +43,7 @@ class CIFAR10CNN:
     variant: Literal["plain", "hics"] = "plain"
 
     def build(self, input_shape: tuple[int, ...], num_classes: int) -> nn.Module:
-        """Return the convolutional network, Xavier-uniform with the gain of ReLU."""
+        """Return the network with Xavier-uniform initial weights and the gain of ReLU."""
         from torch import nn
 
         channels, height, width = image_shape(input_shape, self.name, smallest=18)
@@ -52,7 +52,7 @@ class CIFAR10CNN:
             layers[f"conv{i}"] = nn.Conv2d(inputs, outputs, kernel_size=3)
             height, width = height - 2, width - 2
             if i < 3:
-                layers[f"pool{i}"] = nn.MaxPool2d(2)  # before ReLU: the same, with less work
+                layers[f"pool{i}"] = nn.MaxPool2d(2)  # before ReLU: same result, faster
                 layers[f"relu{i}"] = nn.ReLU()
                 height, width = height // 2, width // 2
             if self.variant == "hics":
@@ -74,8 +74,9 @@ class CIFAR100CNN:
 
     Notes
     -----
-    The Terraform paper names FLUTE's network and "3200" among its widths, which is the length
-    of the flattened convolutions' output. FLUTE's dropout is left out, since the paper names none.
+    The Terraform paper refers to FLUTE's network and lists "3200" among its widths, which is the
+    length of the flattened output of the convolutions. FLUTE's dropout is left out, because the
+    paper mentions none.
 
     References
     ----------
@@ -87,14 +88,14 @@ class CIFAR100CNN:
     final_layer: ClassVar[str] = "head"
 
     def build(self, input_shape: tuple[int, ...], num_classes: int) -> nn.Module:
-        """Return the convolutional network, initialised as torch does."""
+        """Return the network with torch's default initial weights."""
         from torch import nn
 
         channels, height, width = image_shape(input_shape, self.name, smallest=16)
         layers: OrderedDict[str, nn.Module] = OrderedDict()
         for i, (inputs, outputs) in enumerate([(channels, 64), (64, 128)], start=1):
             layers[f"conv{i}"] = nn.Conv2d(inputs, outputs, kernel_size=5)
-            layers[f"pool{i}"] = nn.MaxPool2d(2)  # before ReLU: the same, with less work
+            layers[f"pool{i}"] = nn.MaxPool2d(2)  # before ReLU: same result, faster
             layers[f"relu{i}"] = nn.ReLU()
             height, width = (height - 4) // 2, (width - 4) // 2
         layers["flatten"] = nn.Flatten()

@@ -16,10 +16,10 @@ __all__ = ["FEMNISTCNN"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FEMNISTCNN:
-    """FedAvg's network for handwritten characters: two 5x5 convolutions and a layer of 512.
+    """FedAvg's network for handwritten characters: two 5x5 convolutions and 512 units.
 
-    Convolutions keep the image's size; 1,663,370 parameters at 28 x 28 and 10 classes, as
-    McMahan et al. count them, and 1,690,046 at 62.
+    The convolutions keep the size of the image. It has 1,663,370 parameters at 28 x 28 pixels and
+    10 classes, the number that McMahan et al. give, and 1,690,046 with 62 classes.
 
     References
     ----------
@@ -31,14 +31,14 @@ class FEMNISTCNN:
     final_layer: ClassVar[str] = "head"
 
     def build(self, input_shape: tuple[int, ...], num_classes: int) -> nn.Module:
-        """Return the convolutional network, initialised as torch does."""
+        """Return the network with torch's default initial weights."""
         from torch import nn
 
         channels, height, width = image_shape(input_shape, self.name, smallest=4)
         layers: OrderedDict[str, nn.Module] = OrderedDict()
         for i, (inputs, outputs) in enumerate([(channels, 32), (32, 64)], start=1):
             layers[f"conv{i}"] = nn.Conv2d(inputs, outputs, kernel_size=5, padding=2)
-            layers[f"pool{i}"] = nn.MaxPool2d(2)  # before ReLU: the same, with less work
+            layers[f"pool{i}"] = nn.MaxPool2d(2)  # before ReLU: same result, faster
             layers[f"relu{i}"] = nn.ReLU()
             height, width = height // 2, width // 2
         layers["flatten"] = nn.Flatten()

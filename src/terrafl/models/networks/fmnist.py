@@ -22,7 +22,7 @@ class FMNISTCNN:
     Parameters
     ----------
     variant
-        ``plain``: ReLU, no batch norm, no dropout, since the paper names none. ``hics``: PReLU,
+        ``plain``: ReLU, no batch norm, no dropout; the paper mentions none. ``hics``: PReLU,
         batch norm and dropout 0.2, as in the released code of HiCS-FL.
 
     References
@@ -37,7 +37,7 @@ class FMNISTCNN:
     variant: Literal["plain", "hics"] = "plain"
 
     def build(self, input_shape: tuple[int, ...], num_classes: int) -> nn.Module:
-        """Return the convolutional network, Xavier-uniform with the gain of ReLU."""
+        """Return the network with Xavier-uniform initial weights and the gain of ReLU."""
         from torch import nn
 
         channels, height, width = image_shape(input_shape, self.name, smallest=16)

@@ -13,28 +13,28 @@ if TYPE_CHECKING:
 
 __all__ = ["HARCNN"]
 
-_SHORTEST = 56  # readings that leave one value per channel after both poolings
+_SHORTEST = 56  # with fewer readings, nothing is left after both pooling layers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HARCNN:
-    """A small network for time series: two convolutions of 9 readings and a layer of 64.
+    """A small network for time series: two convolutions of 9 readings and 64 hidden units.
 
     42,054 parameters at 9 channels of 128 readings and 6 classes.
 
     Notes
     -----
-    Ours: the Terraform paper has no data of this kind. Two convolutions, pooling and one hidden
-    layer, as its other networks have; 9 readings are 0.18 s, and pooling by 4 lets the second
-    convolution see about 0.9 s, a step or two. Wider and deeper networks were no better on the
-    pooled data of UCI HAR (95 to 96 %), and slower.
+    This network is ours; the Terraform paper has no data of this kind. Like the paper's networks it
+    has two convolutions, pooling and one hidden layer. 9 readings are 0.18 s. Pooling by 4 lets
+    the second convolution see about 0.9 s, which is one or two steps of a person. Wider and deeper
+    networks were slower and not better on the pooled data of UCI HAR (95 to 96 %).
     """
 
     name: ClassVar[str] = "har-cnn"
     final_layer: ClassVar[str] = "head"
 
     def build(self, input_shape: tuple[int, ...], num_classes: int) -> nn.Module:
-        """Return the convolutional network, initialised as torch does."""
+        """Return the network with torch's default initial weights."""
         from torch import nn
 
         if len(input_shape) != 2 or input_shape[1] < _SHORTEST:

@@ -22,8 +22,8 @@ class Linear:
     Parameters
     ----------
     init
-        ``default``: as torch does. ``small-normal``: weights from $N(0, 0.01^2)$ and biases 0,
-        as HiCS-FL starts the head of a frozen backbone.
+        ``default``: torch's default. ``small-normal``: weights from $N(0, 0.01^2)$ and biases 0,
+        as HiCS-FL initialises the head of a frozen backbone.
     """
 
     name: ClassVar[str] = "linear"
@@ -32,7 +32,7 @@ class Linear:
     init: Literal["default", "small-normal"] = "default"
 
     def build(self, input_shape: tuple[int, ...], num_classes: int) -> nn.Module:
-        """Return flatten and one linear layer."""
+        """Return a flatten layer and one linear layer."""
         from torch import nn
 
         network = MLP(hidden=()).build(input_shape, num_classes)
@@ -49,7 +49,7 @@ class MLP:
     Parameters
     ----------
     hidden
-        Units of each hidden layer.
+        Number of units of each hidden layer.
     """
 
     name: ClassVar[str] = "mlp"
@@ -61,7 +61,7 @@ class MLP:
         require(all(units >= 1 for units in self.hidden), "hidden", self.hidden, "1 or more units")
 
     def build(self, input_shape: tuple[int, ...], num_classes: int) -> nn.Module:
-        """Return flatten, hidden layers and head."""
+        """Return a flatten layer, the hidden layers and the head."""
         from torch import nn
 
         layers: OrderedDict[str, nn.Module] = OrderedDict(flatten=nn.Flatten())

@@ -1,4 +1,4 @@
-"""What a network architecture is."""
+"""The interface of a network architecture."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ class Model(Protocol):
     final_layer: ClassVar[str]
 
     def build(self, input_shape: tuple[int, ...], num_classes: int) -> nn.Module:
-        """Return a freshly initialised module; torch's global generator decides the weights."""
+        """Return a new module; its initial weights come from torch's global generator."""
         ...
 
 
 def image_shape(shape: tuple[int, ...], model: str, *, smallest: int) -> tuple[int, int, int]:
-    """Return channels, height and width, or say what the network needs."""
+    """Return channels, height and width; raise if the network cannot use this shape."""
     if len(shape) != 3 or min(shape[1:]) < smallest:
         raise ConfigurationError(
             f"{model} needs images of at least {smallest} x {smallest} pixels; "
