@@ -37,34 +37,36 @@ class ArrayWriter:
     ----------
     path
         The ``.npy`` file to make.
-    dtype, shape
-        Of the whole array.
+    dtype, row_shape
+        The type of the values, and the shape of one row.
     """
 
-    def __init__(self, path: Path, dtype: str, shape: tuple[int, ...]) -> None:
-        self._path = path
-        self._row = np.dtype(dtype), shape[1:]
-        self._missing = shape[0]
+    def __init__(self, path: Path, dtype: str, row_shape: tuple[int, ...]) -> None:
+        self._dtype = dtype
+        self._shape = (0, *row_shape)
         self._stream = path.open("xb")
-        header = {"descr": dtype, "fortran_order": False, "shape": shape}
-        npy.write_array_header_1_0(self._stream, header)
+        self._write_header()
 
     def append(self, rows: NDArray[np.generic]) -> None:
         """Add the next rows."""
-        if (rows.dtype, rows.shape[1:]) != self._row or len(rows) > self._missing:
-            raise DataError(f"{self._path.name} takes {self._missing} more rows of {self._row}.")
-        self._missing -= len(rows)
+        assert (rows.dtype, rows.shape[1:]) == (np.dtype(self._dtype), self._shape[1:])
+        self._shape = (self._shape[0] + len(rows), *self._shape[1:])
         self._stream.write(np.ascontiguousarray(rows).data)
 
     def __enter__(self) -> ArrayWriter:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+    def __exit__(self, *_: object) -> None:
         with self._stream:
-            if kind is None and self._missing:
-                raise DataError(f"{self._path.name} lacks {self._missing} rows.")
+            self._stream.seek(0)
+            self._write_header()
             self._stream.flush()
             os.fsync(self._stream.fileno())
+
+    def _write_header(self) -> None:
+        # numpy pads a header so that it keeps its length when the number of rows grows.
+        header = {"descr": self._dtype, "fortran_order": False, "shape": self._shape}
+        npy.write_array_header_1_0(self._stream, header)
 
 
 def cache_place(source: Path, key: str) -> Path:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from terrafl.data.files import BROKEN_ZIP
+from terrafl.data.files import BROKEN_ARCHIVE
 from terrafl.data.npz import Arrays
 from terrafl.errors import DataError
 
@@ -38,7 +38,7 @@ def read_windows(path: Path) -> Arrays:
             zipfile.ZipFile(io.BytesIO(_member(outer, f"{_FOLDER}.zip", _MOST_PACKED))) as inner,
         ):
             return _arrays(inner)
-    except (OSError, *BROKEN_ZIP) as error:
+    except BROKEN_ARCHIVE as error:
         raise DataError(f"{path} must be UCI HAR's archive; got: {error}.") from error
 
 

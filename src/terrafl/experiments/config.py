@@ -20,7 +20,7 @@ from terrafl.algorithms import (
     require_tolerable,
 )
 from terrafl.attacks import Attack
-from terrafl.data import PARTITIONERS, Partitioner, available, is_own
+from terrafl.data import PARTITIONERS, Partitioner, available, is_npz_path
 from terrafl.engine.job import OnClientFailure, Precision
 from terrafl.engine.training import LocalTraining
 from terrafl.errors import ConfigurationError, require
@@ -198,7 +198,7 @@ class RunConfig:
 
 def _check_dataset(name: str) -> None:
     names = available()
-    if name not in names and not is_own(name):
+    if name not in names and not is_npz_path(name):
         hint = suggest(name, names)
         raise ConfigurationError(
             f"dataset must be one of {', '.join(names)}, or an .npz file; got {name!r}{hint}"

@@ -18,13 +18,13 @@ import numpy as np
 
 from terrafl.data.dataset import Dataset, Examples, Normalisation
 from terrafl.data.entry import Entry
-from terrafl.data.files import Bytes, DataFile
+from terrafl.data.files import Bytes, GzipFile
 from terrafl.data.partition.shares import apportion
 from terrafl.errors import DataError
 
 __all__ = ["DIGITS"]
 
-_FILE = DataFile(
+_FILE = GzipFile(
     name="digits.csv.gz",
     size=264712,
     sha256="6ebb3d2fee246a4e99363262ddf8a00a3c41bee6014c373ed9d9216ba7f651b8",
@@ -61,7 +61,7 @@ DIGITS = Entry(
     num_test=_NUM_TEST,
     num_classes=10,
     files=(_FILE,),
-    folders=lambda root: (Path(__file__).parent,),
-    other_way="install terrafl again: `pip install --force-reinstall terrafl`",
     decode=_decode,
+    system=(Path(__file__).parent,),
+    alternative="install terrafl again: `pip install --force-reinstall terrafl`",
 )

@@ -15,36 +15,35 @@ import numpy as np
 
 from terrafl.data.dataset import Dataset, Examples, Normalisation
 from terrafl.data.entry import Entry
-from terrafl.data.files import Bytes, DataFile, search_folders
+from terrafl.data.files import Bytes, GzipFile
 from terrafl.data.idx import decode_idx
 
 __all__ = ["FMNIST"]
 
-_TRAIN_IMAGES = DataFile(
+_TRAIN_IMAGES = GzipFile(
     name="train-images-idx3-ubyte.gz",
     size=47040016,
     sha256="c59f468a2f672dc815687fe0f83887768d799fd8a3f3276145d20f83aa44d888",
+    md5="8d4fb7e6c68d591d4c3dfef9ec88bf0d",
 )
-_TRAIN_LABELS = DataFile(
+_TRAIN_LABELS = GzipFile(
     name="train-labels-idx1-ubyte.gz",
     size=60008,
     sha256="bad3541b69d912435c50bb6ba87bec294ff4f6a2e1246121d8633921760443d9",
+    md5="25c81989df183df01b3e8a0aad5dffbe",
 )
-_TEST_IMAGES = DataFile(
+_TEST_IMAGES = GzipFile(
     name="t10k-images-idx3-ubyte.gz",
     size=7840016,
     sha256="5b4141f0afbad91edebe8549f8fcffe087ea10ca49f1dbef5c9a5cd8815ce37b",
+    md5="bef4ecab320f06d8554ea6380940ec79",
 )
-_TEST_LABELS = DataFile(
+_TEST_LABELS = GzipFile(
     name="t10k-labels-idx1-ubyte.gz",
     size=10008,
     sha256="0402a96d92fd2663957122ceb108a494c5af83dab82d92729df917d7dec38c34",
+    md5="bb300cfdad3c16e7a12a480ee83cd310",
 )
-
-
-def _folders(root: Path | None) -> tuple[Path, ...]:
-    debian = Path("/usr/share/datasets/fashion-mnist")
-    return search_folders(root, ("fashion-mnist", "fmnist"), (debian,))
 
 
 def _decode(contents: Mapping[str, Bytes], generator: np.random.Generator) -> Dataset:
@@ -71,9 +70,9 @@ FMNIST = Entry(
     num_test=10000,
     num_classes=10,
     files=(_TRAIN_IMAGES, _TRAIN_LABELS, _TEST_IMAGES, _TEST_LABELS),
-    folders=_folders,
-    other_way="on Debian `apt install dataset-fashion-mnist`",
     decode=_decode,
+    subfolders=("fashion-mnist", "fmnist"),
+    system=(Path("/usr/share/datasets/fashion-mnist"),),  # Debian's
+    alternative="on Debian `apt install dataset-fashion-mnist`",
     base_url="https://raw.githubusercontent.com/zalandoresearch/fashion-mnist/master/data/fashion/",
-    folder="fashion-mnist",
 )

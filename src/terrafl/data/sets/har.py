@@ -3,9 +3,9 @@
 Windows of 2.56 s at 50 Hz, nine channels: body acceleration, angular velocity and total
 acceleration, each in x, y and z; walking, walking upstairs, downstairs, sitting, standing, lying.
 
-Two files are read: ``har.npz``, the arrays that this project's results were made with, and the
-official archive, which is read once, see :mod:`terrafl.data.cache`. Their windows are the same to
-1e-7, in another order.
+Two files can be read: ``har.npz``, the arrays that this project's results were made with, and the
+official archive, which is read once, see :mod:`terrafl.data.cache`. Their windows are equal to
+within 1e-7, but in a different order.
 
 References
 ----------
@@ -22,47 +22,41 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from terrafl.data.archive import Archive
 from terrafl.data.cache import cache_place, cached_arrays
 from terrafl.data.dataset import Dataset, Examples, Normalisation
 from terrafl.data.entry import Entry
-from terrafl.data.files import Progress, search_folders
+from terrafl.data.files import DataFile, Progress
 from terrafl.data.holdout import hold_out_runs
 from terrafl.data.inertial import read_windows
-from terrafl.data.npz import Arrays, ArraysFile, ArraySpec
+from terrafl.data.npz import Arrays, ArraysFile
 
 __all__ = ["HAR", "WindowsFile"]
 
 _NUM_EXAMPLES = 10299
-_ARCHIVE = Archive(
+_ARCHIVE = DataFile(
     name="human+activity+recognition+using+smartphones.zip",
     size=61005872,
     sha256="c00b803081a5c797cd5e4b83700a9810b38d53d9d84e01917e090e1fdbc81031",
 )
 _ARRAYS = ArraysFile(
     name="har.npz",
-    arrays=(
-        ArraySpec("x", "<f4", (_NUM_EXAMPLES, 9, 128)),
-        ArraySpec("y", "|u1", (_NUM_EXAMPLES,)),
-        ArraySpec("subject", "|u1", (_NUM_EXAMPLES,)),
-        ArraySpec("chain", "<i2", (_NUM_EXAMPLES,)),
-    ),
+    limit=50_000_000,
     sha256="02e0985549fb0fb38df4c426dd86df6b74af26cb6ca37ea2cd573ef41b87aa68",
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WindowsFile:
-    """The windows in either file; the arrays, where both are there.
+    """The windows in either file; the arrays are preferred if both are there.
 
     Parameters
     ----------
     arrays, archive
-        What each of them is.
+        The two files.
     """
 
     arrays: ArraysFile
-    archive: Archive
+    archive: DataFile
 
     @property
     def name(self) -> str:
@@ -70,15 +64,15 @@ class WindowsFile:
         return self.archive.name
 
     def find(self, folder: Path) -> Path | None:
-        """Return where either file lies in this folder, right or wrong."""
+        """Return the path of either file in this folder, valid or not."""
         return self.arrays.find(folder) or self.archive.find(folder)
 
     def verify(self, path: Path) -> None:
-        """Raise unless the file at this path has the right content."""
+        """Raise unless the file at this path has the published content."""
         (self.arrays if path.name == self.arrays.name else self.archive).verify(path)
 
     def read(self, path: Path, progress: Progress | None = None) -> Arrays:
-        """Return the arrays; made of the archive the first time, and mapped ever after."""
+        """Return the arrays; made from the archive the first time, and mapped later."""
         if path.name == self.arrays.name:
             return self.arrays.read(path, progress)
         self.archive.verify(path)
@@ -90,15 +84,11 @@ class WindowsFile:
         return cached_arrays(cache_place(path, f"har-{self.archive.sha256[:16]}"), make)
 
 
-def _folders(root: Path | None) -> tuple[Path, ...]:
-    return search_folders(root, ("uci-har", "har"))
-
-
 def _decode(contents: Mapping[str, Arrays], generator: np.random.Generator) -> Dataset:
-    """Divide each subject's windows about 80 to 20, by unbroken runs of them.
+    """Divide each subject's windows about 80 to 20, by unbroken runs of windows.
 
-    Neighbouring windows overlap by half: dealt out one by one, most test windows would have
-    been seen in training.
+    Neighbouring windows overlap by half: if they were divided one by one, half of most test
+    windows would be in the training set.
     """
     (arrays,) = contents.values()
     x, y = arrays["x"].astype(np.float32, copy=False), arrays["y"].astype(np.int64)
@@ -115,7 +105,7 @@ def _decode(contents: Mapping[str, Arrays], generator: np.random.Generator) -> D
 
 
 def _standardisation(x: NDArray[np.float32]) -> Normalisation:
-    """Return what makes every channel of these windows have mean 0 and sd 1."""
+    """Return the normalisation that gives every channel mean 0 and sd 1."""
     mean = x.mean(axis=(0, 2), dtype=np.float64)
     sd = x.std(axis=(0, 2), dtype=np.float64)
     return Normalisation(1.0, tuple(mean.tolist()), tuple(sd.tolist()))
@@ -124,14 +114,13 @@ def _standardisation(x: NDArray[np.float32]) -> Normalisation:
 HAR = Entry(
     name="har",
     title="UCI HAR, phone sensors on 30 people doing six things",
-    # About: which runs are tested on, and so how many windows, is drawn.
+    # Approximate: the test runs, and so their number of windows, are drawn.
     num_train=_NUM_EXAMPLES * 8 // 10,
     num_test=_NUM_EXAMPLES - _NUM_EXAMPLES * 8 // 10,
     num_classes=6,
     files=(WindowsFile(arrays=_ARRAYS, archive=_ARCHIVE),),
-    folders=_folders,
     decode=_decode,
+    subfolders=("uci-har", "har"),
     base_url="https://archive.ics.uci.edu/static/public/240/",
-    folder="uci-har",
     original=_ARCHIVE,
 )
