@@ -90,7 +90,7 @@ def test_all_files_are_unpacked_and_deleted_afterwards(unpack, kind, tmp_path):
     contents = unpack(kind, BOTH[kind], lambda *news: heard.append(news))
 
     assert contents == {"set/readme.html": b"hello", "set/a.bin": CONTENT}
-    assert heard == [(f"unpacking {NAMES[kind]}", n, 10245) for n in (5, 10245)]
+    assert heard == [(f"unpacking {NAMES[kind]}", n, 10245) for n in (0, 5, 10245)]
     assert [path.name for path in tmp_path.iterdir()] == [NAMES[kind]]
 
 

@@ -184,7 +184,7 @@ def test_without_a_server_the_error_says_which_file_to_put_where(destination, fi
 
     assert "Connection refused" in str(raised.value)
     assert f"put the file at {destination};" in str(raised.value)
-    assert file.sha256 in str(raised.value)
+    assert file.known_hash in str(raised.value)
 
 
 def test_a_folder_that_cannot_be_made_is_one_sentence(server, tmp_path, file):

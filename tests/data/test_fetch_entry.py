@@ -95,7 +95,7 @@ def test_what_is_there_is_not_named(entry, tmp_path, file, stored):
     with pytest.raises(DataError, match=r"put the file at .*b\.gz;") as raised:
         fetch_entry(replace(entry, files=files), tmp_path, None, NOWHERE)
 
-    assert str(raised.value).endswith(f"have the sha256 {file.sha256}. Put c.gz beside it.")
+    assert str(raised.value).endswith(f"its hash must be md5:{file.md5}. Put c.gz beside it.")
 
 
 def test_where_there_is_another_way_it_is_named_with_the_folder(entry, tmp_path):

@@ -128,7 +128,7 @@ def test_without_a_network_the_error_says_which_file_to_put_where(tmp_path):
         fetch_entry(FEMNIST, tmp_path, None, NOWHERE)
 
     assert f"put the file at {tmp_path / 'femnist' / FILE};" in str(raised.value)
-    assert f"its sha256 must be {FEMNIST.original.sha256}" in str(raised.value)
+    assert f"its hash must be sha256:{FEMNIST.original.sha256}" in str(raised.value)
     assert str(raised.value).endswith(f"LEAF's script writes in {tmp_path / 'femnist'}.")
 
 

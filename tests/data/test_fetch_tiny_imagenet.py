@@ -144,7 +144,7 @@ def test_without_a_network_the_error_says_which_file_to_put_where(tmp_path):
         fetch_entry(TINY_IMAGENET, tmp_path, None, NOWHERE)
 
     assert f"put the file at {tmp_path / ZIP};" in str(raised.value)
-    assert f"its sha256 must be {TINY_IMAGENET.archive.sha256}" in str(raised.value)
+    assert f"its hash must be sha256:{TINY_IMAGENET.archive.sha256}" in str(raised.value)
 
 
 def test_a_folder_that_is_there_needs_no_archive(server, tmp_path):

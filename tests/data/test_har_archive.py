@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from terrafl.data.fetching import fetch_entry
-from terrafl.data.inertial import chains, read_windows
 from terrafl.data.npz import ArraysFile, digest_of
 from terrafl.data.sets import HAR
+from terrafl.data.sets.har import chains, read_windows
 from terrafl.errors import DataError
 
 ZIP = "human+activity+recognition+using+smartphones.zip"
@@ -228,7 +228,7 @@ def test_without_a_network_the_error_says_which_file_to_put_where(tmp_path):
         fetch_entry(HAR, tmp_path, None, NOWHERE)
 
     assert f"put the file at {tmp_path / 'uci-har' / ZIP};" in str(raised.value)
-    assert f"its sha256 must be {HAR.original.sha256}" in str(raised.value)
+    assert f"its hash must be sha256:{HAR.original.sha256}" in str(raised.value)
 
 
 @pytest.mark.parametrize(

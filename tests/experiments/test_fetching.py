@@ -99,7 +99,7 @@ def test_without_a_network_the_error_says_which_file_to_put_where(tmp_path):
         fetch("tiny", tmp_path, base_url=base_url)
 
     assert f"put the file at {tmp_path / 'weights' / 'tiny.pth'};" in str(raised.value)
-    assert f"its sha256 must be {WEIGHTS.sha256}" in str(raised.value)
+    assert f"its hash must be sha256:{WEIGHTS.sha256}" in str(raised.value)
 
 
 def test_weights_that_a_package_carries_are_named_with_how_to_install_it(tmp_path):

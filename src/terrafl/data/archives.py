@@ -44,10 +44,9 @@ class Archive(DataFile):
 
 class _Member(NamedTuple):
     name: str
-    is_folder: bool
-    is_plain: bool  # a file or folder, not a link or device
     size: int
-    open: Callable[[], IO[bytes] | None]
+    is_plain: bool  # a file or folder, not a link or device
+    stream: Callable[[], IO[bytes] | None]  # None for a folder
 
 
 @contextmanager
@@ -97,13 +96,11 @@ def _write(
     for member in members:
         require_safe_member(member.name, member.is_plain, path)
     for member in members:
-        stream = None if member.is_folder else member.open()
-        if stream is None:
-            continue
         target = folder / member.name
         target.parent.mkdir(parents=True, exist_ok=True)
-        with stream, target.open("xb") as out:
-            shutil.copyfileobj(stream, out)
+        if (stream := member.stream()) is not None:
+            with stream, target.open("xb") as out:
+                shutil.copyfileobj(stream, out)
         done += member.size
         if progress is not None:
             progress(f"unpacking {path.name}", done, total)
@@ -113,16 +110,7 @@ def _write(
 def _members(path: Path, limit: int) -> Iterator[list[_Member]]:
     if path.suffix == ".zip":
         with zipfile.ZipFile(path) as zipped:
-            yield [
-                _Member(
-                    member.filename,
-                    member.is_dir(),
-                    not stat.S_ISLNK(member.external_attr >> 16),
-                    member.file_size,  # zipfile reads no more than this
-                    partial(zipped.open, member),
-                )
-                for member in zipped.infolist()
-            ]
+            yield [_zip_member(zipped, info) for info in zipped.infolist()]
         return
     with gzip.open(path) as packed:
         content = packed.read(limit + 1)  # in memory: a header of any length is bounded, too
@@ -130,15 +118,15 @@ def _members(path: Path, limit: int) -> Iterator[list[_Member]]:
         raise _too_large(path, limit)
     with tarfile.open(fileobj=io.BytesIO(content)) as tarred:
         yield [
-            _Member(
-                member.name,
-                member.isdir(),
-                member.isreg() or member.isdir(),
-                member.size,
-                partial(tarred.extractfile, member),
-            )
-            for member in tarred.getmembers()
+            _Member(i.name, i.size, i.isreg() or i.isdir(), partial(tarred.extractfile, i))
+            for i in tarred.getmembers()
         ]
+
+
+def _zip_member(zipped: zipfile.ZipFile, info: zipfile.ZipInfo) -> _Member:
+    is_plain = not stat.S_ISLNK(info.external_attr >> 16)
+    stream = (lambda: None) if info.is_dir() else partial(zipped.open, info)
+    return _Member(info.filename, info.file_size, is_plain, stream)  # zipfile reads no more bytes
 
 
 def _too_large(path: Path, limit: int) -> DataError:

@@ -65,8 +65,8 @@ def download(
     except OSError as error:  # errors of requests, too
         raise DataError(
             f"could not download {url} over https: {_reason(error)}. Try again: the download "
-            f"resumes where it stopped. Or put the file at {destination}; its {file.proof}. "
-            f"{alternative}".rstrip()
+            f"resumes where it stopped. Or put the file at {destination}; its hash must be "
+            f"{file.known_hash}. {alternative}".rstrip()
         ) from error
     except ValueError as error:
         raise DataError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -12,20 +13,14 @@ import numpy as np
 
 from terrafl.data.archives import Archive
 from terrafl.data.dataset import Dataset
-from terrafl.data.files import (
-    DataFile,
-    Described,
-    FileStatus,
-    Progress,
-    Published,
-    home,
-    search_folders,
-)
+from terrafl.data.files import DataFile, FileStatus, Progress, Published, search_folders
 from terrafl.errors import DataError
+from terrafl.folders import home
 
 __all__ = ["Entry"]
 
 Content = TypeVar("Content")
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +89,10 @@ class Entry(Generic[Content]):
         self, generator: np.random.Generator, root: Path | None, progress: Progress | None = None
     ) -> Dataset:
         """Read the data set; every file is verified."""
-        contents = {file.name: self._content(file, root, progress) for file in self.files}
+        contents = {
+            file.name: self._use(file, root, partial(file.read, progress=progress))
+            for file in self.files
+        }
         return self.decode(contents, generator)
 
     def check(self, root: Path | None, progress: Progress | None = None) -> list[FileStatus]:
@@ -106,46 +104,32 @@ class Entry(Generic[Content]):
                 progress(self.name, len(statuses), len(self.files))
         return statuses
 
-    def _content(
-        self, file: Published[Content], root: Path | None, progress: Progress | None
-    ) -> Content:
-        path = self.locate(file, root)
-        if path is None:
-            raise DataError(self._missing(file, root))
-        try:
-            return file.read(path, progress)
-        except DataError as error:
-            raise DataError(self._damaged(error, root)) from error
-
     def _status(self, file: Published[Content], root: Path | None) -> FileStatus:
         path, problem, note = self.locate(file, root), "", ""
         try:
-            if path is None:
-                problem = self._missing(file, root)
-            elif isinstance(file, Described):
-                note = file.describe(path)
-            else:
-                file.verify(path)
+            note = self._use(file, root, file.verify)
         except DataError as error:
-            problem = self._damaged(error, root)
+            problem = str(error)
+        size = path.stat().st_size if path and path.is_file() else None
         return FileStatus(
-            name=file.name,
-            path=path,
-            size=path.stat().st_size if path and path.is_file() else None,
-            ok=not problem,
-            problem=problem,
-            note=note,
+            name=file.name, path=path, size=size, ok=not problem, problem=problem, note=note
         )
 
-    def _damaged(self, error: DataError, root: Path | None) -> str:
-        return f"{self.name}: {error} Delete it. {self._remedy(root)}"
-
-    def _missing(self, file: Published[Content], root: Path | None) -> str:
-        places = ", ".join(map(str, self.folders(root)))
-        return (
-            f"{self.name} needs {file.name}, which is missing; searched in {places}. "
-            f"{self._remedy(root)}"
-        )
+    def _use(
+        self, file: Published[Content], root: Path | None, use: Callable[[Path], Result]
+    ) -> Result:
+        """Return what a function of a file's path returns; an error names the remedy."""
+        path = self.locate(file, root)
+        if path is None:
+            places = ", ".join(map(str, self.folders(root)))
+            raise DataError(
+                f"{self.name} needs {file.name}, which is missing; searched in {places}. "
+                f"{self._remedy(root)}"
+            )
+        try:
+            return use(path)
+        except DataError as error:
+            raise DataError(f"{self.name}: {error} Delete it. {self._remedy(root)}") from error
 
     def _remedy(self, root: Path | None) -> str:
         """Return what to do about a missing or damaged file: one sentence."""

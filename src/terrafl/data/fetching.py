@@ -9,8 +9,9 @@ from typing import Any
 from terrafl.data.archives import Archive, unpacked
 from terrafl.data.download import download
 from terrafl.data.entry import Entry
-from terrafl.data.files import DataFile, FileStatus, Progress, Published, home
+from terrafl.data.files import DataFile, FileStatus, Progress, Published
 from terrafl.errors import DataError
+from terrafl.folders import home
 
 __all__ = ["fetch_entry"]
 

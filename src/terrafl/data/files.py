@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 import hashlib
-import lzma
 import mmap
 import os
-import zipfile
 import zlib
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from lzma import LZMAError
 from pathlib import Path
-from typing import Protocol, TypeVar, runtime_checkable
+from typing import Generic, TypeVar
+from zipfile import BadZipFile
 
 from terrafl.errors import DataError
-from terrafl.folders import chosen, home, user_cache
+from terrafl.folders import chosen, user_cache
 
 __all__ = [
     "BROKEN_ARCHIVE",
     "Bytes",
     "DataFile",
-    "Described",
     "FileStatus",
     "GzipFile",
     "Progress",
     "Published",
-    "home",
     "search_folders",
 ]
 
@@ -36,15 +35,8 @@ Bytes = bytes | memoryview
 """The content of a file: unpacked in memory, or mapped."""
 
 BROKEN_ARCHIVE = (
-    OSError,
-    ValueError,
-    KeyError,
-    EOFError,
-    RuntimeError,
-    MemoryError,
-    zipfile.BadZipFile,
-    zlib.error,
-    lzma.LZMAError,
+    *(OSError, ValueError, KeyError, EOFError, RuntimeError, MemoryError),
+    *(BadZipFile, zlib.error, LZMAError),
 )
 """What reading a damaged archive can raise, and errors of the operating system."""
 
@@ -53,51 +45,48 @@ _UNKNOWN_SIZE = 10**9  # most bytes of a file whose length is not known
 Content_co = TypeVar("Content_co", covariant=True)
 
 
-class Published(Protocol[Content_co]):
-    """A published file or folder, identified by its content."""
-
-    @property
-    def name(self) -> str:
-        """Its official name."""
-        ...
-
-    def find(self, folder: Path) -> Path | None:
-        """Return its path in this folder, valid or not; ``None`` if it is not there."""
-        ...
-
-    def verify(self, path: Path) -> None:
-        """Raise unless the content at this path is the published one."""
-        ...
-
-    def read(self, path: Path, progress: Progress | None = None) -> Content_co:
-        """Return the content, after verifying it."""
-        ...
-
-
-@runtime_checkable
-class Described(Protocol):
-    """A file that is valid in more than one form."""
-
-    def describe(self, path: Path) -> str:
-        """Return in a few words which form is there; raise if it is invalid."""
-        ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DataFile:
-    """A published file, identified by the SHA-256 of its bytes.
+class Published(ABC, Generic[Content_co]):
+    """A published file or folder, identified by its content.
 
     Parameters
     ----------
     name
-        The file's official name.
+        Its official name.
+    """
+
+    name: str
+
+    def find(self, folder: Path) -> Path | None:
+        """Return its path in this folder, valid or not; ``None`` if it is not there."""
+        path = folder / self.name
+        return path if path.is_file() else None
+
+    def verify(self, path: Path) -> str:
+        """Raise unless the content at this path is the published one.
+
+        Return what it is, in a few words, if several forms are valid.
+        """
+        self.read(path)
+        return ""
+
+    @abstractmethod
+    def read(self, path: Path, progress: Progress | None = None) -> Content_co:
+        """Return the content, after verifying it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataFile(Published[Bytes]):
+    """A published file, identified by the SHA-256 of its bytes.
+
+    Parameters
+    ----------
     size
         Its length in bytes; ``None`` if it is not known.
     sha256
         Its SHA-256, in hexadecimal.
     """
 
-    name: str
     size: int | None
     sha256: str
 
@@ -111,17 +100,7 @@ class DataFile:
         """The algorithm and the hash of the published file, as pooch takes them."""
         return f"sha256:{self.sha256}"
 
-    @property
-    def proof(self) -> str:
-        """How a user recognises the right file."""
-        return f"sha256 must be {self.sha256}"
-
-    def find(self, folder: Path) -> Path | None:
-        """Return the file's path in this folder, valid or not."""
-        path = folder / self.name
-        return path if path.is_file() else None
-
-    def verify(self, path: Path) -> None:
+    def verify(self, path: Path) -> str:
         """Raise unless the file at this path is the published one."""
         try:
             with path.open("rb") as stream:
@@ -133,6 +112,7 @@ class DataFile:
             raise DataError(f"{path} must be readable; got: {error}.") from error
         if digest != self.sha256:
             raise DataError(f"the sha256 of {path} must be {self.sha256}; got {digest}.")
+        return ""
 
     def read(self, path: Path, progress: Progress | None = None) -> Bytes:
         """Return the file mapped into memory, after verifying it; writes do not reach the file."""
@@ -170,14 +150,10 @@ class GzipFile(DataFile):
         """The algorithm and the hash of the published file, as pooch takes them."""
         return f"md5:{self.md5}"
 
-    @property
-    def proof(self) -> str:
-        """How a user recognises the right file."""
-        return f"uncompressed data must have the sha256 {self.sha256}"
-
-    def verify(self, path: Path) -> None:
+    def verify(self, path: Path) -> str:
         """Raise unless the file at this path unpacks to the published content."""
         self.read(path)
+        return ""
 
     def read(self, path: Path, progress: Progress | None = None) -> Bytes:
         """Return the content, after verifying it; no more is unpacked than it must have."""

@@ -13,40 +13,29 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from terrafl.data.files import BROKEN_ARCHIVE, Progress
+from terrafl.data.files import BROKEN_ARCHIVE, Progress, Published
 from terrafl.errors import DataError
 
 __all__ = ["Arrays", "ArraysFile", "digest_of", "read_npz"]
 
 Arrays = Mapping[str, NDArray[np.generic]]
+"""Arrays by name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ArraysFile:
+class ArraysFile(Published[Arrays]):
     """A published ``.npz`` file, identified by its arrays, not by the bytes of the zip file.
 
     Parameters
     ----------
-    name
-        The file's name.
     limit
         Most bytes that the arrays and their headers may take.
     sha256
         SHA-256 of the arrays; see :func:`digest_of`.
     """
 
-    name: str
     limit: int
     sha256: str
-
-    def find(self, folder: Path) -> Path | None:
-        """Return the file's path in this folder, valid or not."""
-        path = folder / self.name
-        return path if path.is_file() else None
-
-    def verify(self, path: Path) -> None:
-        """Raise unless the file at this path has the published arrays."""
-        self.read(path)
 
     def read(self, path: Path, progress: Progress | None = None) -> Arrays:
         """Return the arrays, after verifying them."""

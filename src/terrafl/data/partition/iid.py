@@ -8,8 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from terrafl.data.dataset import Dataset
-from terrafl.data.partition.partition import Partition, numbered, require_enough
-from terrafl.data.partition.ragged import Ragged
+from terrafl.data.partition.partition import Partition, require_enough
 from terrafl.errors import require
 
 __all__ = ["Iid"]
@@ -37,12 +36,8 @@ class Iid:
     def partition(self, dataset: Dataset, generator: np.random.Generator) -> Partition:
         """Deal the data set out."""
         require_enough(dataset, self.clients, "clients")
-        return Partition(
-            client_ids=numbered(self.clients),
-            train=self._deal(len(dataset.train), generator),
-            test=self._deal(len(dataset.test), generator),
+        train, test = (
+            generator.permutation(np.arange(len(part)) % self.clients)
+            for part in (dataset.train, dataset.test)
         )
-
-    def _deal(self, examples: int, generator: np.random.Generator) -> Ragged:
-        owners = generator.permutation(np.arange(examples) % self.clients)
-        return Ragged.by_owner(owners, self.clients)
+        return Partition.of_owners(train, test, self.clients)

@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from terrafl.data.dataset import Dataset
-from terrafl.data.partition.partition import Partition, numbered, require_enough
-from terrafl.data.partition.ragged import Ragged
+from terrafl.data.partition.partition import Partition, require_enough
 from terrafl.data.partition.shares import (
     apportion,
     even,
@@ -93,11 +92,7 @@ class LabelDirichlet:
             rows = generator.permutation(np.flatnonzero(labels == label))
             owners[rows] = np.repeat(np.arange(self.clients), held)
         test_owners = follow(generator, owners, labels, dataset.test.y, self.clients)
-        return Partition(
-            client_ids=numbered(self.clients),
-            train=Ragged.by_owner(owners, self.clients),
-            test=Ragged.by_owner(test_owners, self.clients),
-        )
+        return Partition.of_owners(owners, test_owners, self.clients)
 
     def _counts(
         self, stock: NDArray[np.int64], generator: np.random.Generator

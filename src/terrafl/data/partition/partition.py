@@ -47,6 +47,17 @@ class Partition:
         smallest = int(self.train.sizes().min(initial=1))
         require(smallest > 0, "partition", smallest, "1 training example or more for each client")
 
+    @classmethod
+    def of_owners(
+        cls, train: NDArray[np.int64], test: NDArray[np.int64], clients: int
+    ) -> Partition:
+        """Make a partition from the number of the client that owns each example."""
+        return cls(
+            client_ids=numbered(clients),
+            train=Ragged.by_owner(train, clients),
+            test=Ragged.by_owner(test, clients),
+        )
+
     def __len__(self) -> int:
         return len(self.client_ids)
 

@@ -14,8 +14,7 @@ from typing import ClassVar
 import numpy as np
 
 from terrafl.data.dataset import Dataset
-from terrafl.data.partition.partition import Partition, numbered, require_enough
-from terrafl.data.partition.ragged import Ragged
+from terrafl.data.partition.partition import Partition, require_enough
 from terrafl.data.partition.shares import even, follow
 from terrafl.errors import require
 
@@ -61,8 +60,4 @@ class Shards:
         by_label = np.argsort(labels, kind="stable")
         owners[by_label] = np.repeat(client_of_shard, even(len(labels), shards))
         test_owners = follow(generator, owners, labels, dataset.test.y, self.clients)
-        return Partition(
-            client_ids=numbered(self.clients),
-            train=Ragged.by_owner(owners, self.clients),
-            test=Ragged.by_owner(test_owners, self.clients),
-        )
+        return Partition.of_owners(owners, test_owners, self.clients)

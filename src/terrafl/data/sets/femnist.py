@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from terrafl.data.cache import ArrayWriter, cache_place, cached_arrays
 from terrafl.data.dataset import Dataset, Examples, Normalisation
 from terrafl.data.entry import Entry
-from terrafl.data.files import DataFile, Progress
+from terrafl.data.files import DataFile, Progress, Published
 from terrafl.data.holdout import hold_out
 from terrafl.data.leaf import read_users
 from terrafl.data.npz import Arrays
@@ -44,10 +44,8 @@ _NUM_WRITERS, _NUM_EXAMPLES = 3597, 814277  # of the parquet layout
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WriterFolder:
+class WriterFolder(Published[Arrays]):
     """A folder of characters by writer, in either layout."""
-
-    name: str
 
     def find(self, folder: Path) -> Path | None:
         """Return the folder, or ``data`` in it, if it looks like either layout."""
@@ -56,11 +54,7 @@ class WriterFolder:
         places = (folder, folder / "data")
         return next((place for place in places if _leaf(place) or _parquet(place)), None)
 
-    def verify(self, path: Path) -> None:
-        """Raise unless every file can be read."""
-        self.read(path)
-
-    def describe(self, path: Path) -> str:
+    def verify(self, path: Path) -> str:
         """Return the layout, and how many writers and examples there are."""
         arrays = self.read(path)
         writers = [array for name, array in arrays.items() if name.endswith("writer")]

@@ -24,7 +24,7 @@ from terrafl.data.archives import Archive
 from terrafl.data.cache import ArrayWriter, cache_place, cached_arrays
 from terrafl.data.dataset import Dataset, Examples, Normalisation
 from terrafl.data.entry import Entry
-from terrafl.data.files import Progress
+from terrafl.data.files import Progress, Published
 from terrafl.data.images import decode_image
 from terrafl.data.npz import Arrays
 from terrafl.errors import DataError
@@ -37,13 +37,11 @@ _WNID = re.compile(r"n\d{8}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ImageTree:
+class ImageTree(Published[Arrays]):
     """The official folder, identified by the content of its files.
 
     Parameters
     ----------
-    name
-        The folder's name.
     num_classes, num_per_class, num_val
         Numbers of classes, of training images per class, and of validation images.
     sha256
@@ -51,7 +49,6 @@ class ImageTree:
         the images, classes in the order of their names, images in the order of their numbers.
     """
 
-    name: str
     num_classes: int
     num_per_class: int
     num_val: int
@@ -62,26 +59,25 @@ class ImageTree:
         path = folder / self.name
         return path if (path / "wnids.txt").is_file() else None
 
-    def verify(self, path: Path) -> None:
+    def verify(self, path: Path) -> str:
         """Raise unless every file has the published content."""
         digest = hashlib.sha256()
-        for name, limit in self.files(path):
-            digest.update(_read(path / name, limit))
+        for name in self.files(path):
+            digest.update(_read(path / name))
         self._require(digest.hexdigest(), path)
+        return ""
 
-    def files(self, path: Path) -> Iterator[tuple[str, int]]:
-        """Yield the name of each file and the most bytes it may take, in the checksum's order."""
+    def files(self, path: Path) -> Iterator[str]:
+        """Yield the name of each file, in the checksum's order."""
         wnids = self._wnids(path)
-        yield "wnids.txt", _MAX_TEXT
-        yield "words.txt", _MAX_TEXT
-        yield "val/val_annotations.txt", _MAX_TEXT
+        yield from ("wnids.txt", "words.txt", "val/val_annotations.txt")
         for wnid in wnids:
-            yield f"train/{wnid}/{wnid}_boxes.txt", _MAX_TEXT
+            yield f"train/{wnid}/{wnid}_boxes.txt"
         for wnid in wnids:
             for i in range(self.num_per_class):
-                yield f"train/{wnid}/images/{wnid}_{i}.JPEG", _MAX_IMAGE
+                yield f"train/{wnid}/images/{wnid}_{i}.JPEG"
         for i in range(self.num_val):
-            yield f"val/images/val_{i}.JPEG", _MAX_IMAGE
+            yield f"val/images/val_{i}.JPEG"
 
     def read(self, path: Path, progress: Progress | None = None) -> Arrays:
         """Return images and labels, decoded the first time and mapped later."""
@@ -96,8 +92,8 @@ class ImageTree:
             ArrayWriter(folder / "train_x.npy", "|u1", image_shape) as train,
             ArrayWriter(folder / "test_x.npy", "|u1", image_shape) as test,
         ):
-            for name, limit in self.files(path):
-                content = _read(path / name, limit)
+            for name in self.files(path):
+                content = _read(path / name)
                 digest.update(content)
                 if not name.endswith(".JPEG"):
                     continue
@@ -117,14 +113,14 @@ class ImageTree:
 
     def _wnids(self, path: Path) -> list[str]:
         """Return the classes in the order of their names, which is the order of labels."""
-        wnids = sorted(_read(path / "wnids.txt", _MAX_TEXT).decode(errors="replace").split())
+        wnids = sorted(_read(path / "wnids.txt").decode(errors="replace").split())
         if len(set(wnids)) != self.num_classes or not all(map(_WNID.fullmatch, wnids)):
             raise DataError(f"{path / 'wnids.txt'} must name {self.num_classes} WordNet classes.")
         return wnids
 
     def _val_labels(self, path: Path) -> NDArray[np.int64]:
         annotations = path / "val" / "val_annotations.txt"
-        lines = _read(annotations, _MAX_TEXT).decode(errors="replace").splitlines()
+        lines = _read(annotations).decode(errors="replace").splitlines()
         wnid_of = dict(line.split("\t")[:2] for line in lines if line.count("\t") >= 1)
         label_of = {wnid: label for label, wnid in enumerate(self._wnids(path))}
         try:
@@ -134,7 +130,8 @@ class ImageTree:
         return np.array(labels, dtype=np.int64)
 
 
-def _read(path: Path, limit: int) -> bytes:
+def _read(path: Path) -> bytes:
+    limit = _MAX_IMAGE if path.suffix == ".JPEG" else _MAX_TEXT
     try:
         with path.open("rb") as stream:
             content = stream.read(limit + 1)
