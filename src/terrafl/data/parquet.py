@@ -42,7 +42,7 @@ def read_rows(paths: Sequence[Path], *, side: int) -> Iterator[Rows]:
     paths
         The files.
     side
-        Height and width in pixels that every image, a grey PNG, must have.
+        The required height and width in pixels of every image, a grey PNG.
     """
     import pyarrow as pa
 
@@ -66,7 +66,7 @@ def _opened(path: Path) -> parquet.ParquetFile:
         from pyarrow import parquet
     except ImportError as error:
         raise ConfigurationError(
-            f"{path.name} needs pyarrow, which is not installed: pip install 'terrafl[parquet]'."
+            f"{path.name} needs pyarrow, which is missing. Run pip install 'terrafl[parquet]'."
         ) from error
     try:
         return parquet.ParquetFile(path)

@@ -1,4 +1,4 @@
-"""Every client sees the same law: examples dealt at random."""
+"""Every client has the same distribution: examples are divided at random."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ __all__ = ["Iid"]
 
 @dataclass(frozen=True, slots=True)
 class Iid:
-    """Deal all examples at random, equally many to each client.
+    """Divide all examples at random, equally many to each client.
 
-    Where the division leaves a remainder, the first clients take one example more.
+    If there is a remainder, the first clients get one example more.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class Iid:
         require(self.clients >= 1, "clients", self.clients, "at least 1")
 
     def partition(self, dataset: Dataset, generator: np.random.Generator) -> Partition:
-        """Deal the data set out."""
+        """Return the partition of a data set."""
         require_enough(dataset, self.clients, "clients")
         train, test = (
             generator.permutation(np.arange(len(part)) % self.clients)

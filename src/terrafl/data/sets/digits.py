@@ -33,7 +33,7 @@ _NUM_TRAIN, _NUM_TEST = 1437, 360
 
 
 def _decode(contents: Mapping[str, Bytes], generator: np.random.Generator) -> Dataset:
-    """Divide the digits 80 to 20, each class in proportion; both parts keep the file's order."""
+    """Divide every class 80 to 20; both parts keep the order of the file."""
     try:
         table = np.loadtxt(io.BytesIO(contents[_FILE.name]), delimiter=",", dtype=np.uint8)
     except ValueError as error:

@@ -96,7 +96,7 @@ def decode_idx(content: Bytes, name: str) -> NDArray[np.uint8]:
     if len(content) < start:
         raise _fault(name, f"have a header of {start} bytes", f"{len(content)} bytes")
     shape = struct.unpack(f">{dimensions}I", content[4:start])
-    declared = math.prod(shape)  # Python's integers: no overflow
+    declared = math.prod(shape)  # Python integers do not overflow
     if declared == 0 or len(content) - start != declared:
         sizes = " x ".join(map(str, shape))
         raise _fault(name, f"hold the {sizes} values it declares", f"{len(content) - start}")

@@ -1,4 +1,4 @@
-"""UCI HAR: what 30 people did, from the accelerometer and gyroscope of a phone on their waist.
+"""UCI HAR: activities of 30 people, from the accelerometer and gyroscope of a phone on the waist.
 
 Windows of 2.56 s at 50 Hz, nine channels: body acceleration, angular velocity and total
 acceleration, each in x, y and z; walking, walking upstairs, downstairs, sitting, standing, lying.
@@ -121,7 +121,7 @@ def read_windows(path: Path) -> Arrays:
     Parameters
     ----------
     path
-        The archive as it is published.
+        The published archive.
     """
     try:
         with (
@@ -150,7 +150,7 @@ def _from_zero(archive: zipfile.ZipFile, name: str) -> NDArray[np.uint8]:
 
 
 def _numbers(archive: zipfile.ZipFile, name: str, width: int) -> NDArray[np.float32]:
-    """Return what a text of each part has, one row per window."""
+    """Return the numbers of a text file, training part first, one row per window."""
     members = (f"{_FOLDER}/{part}/{name}_{part}.txt" for part in _PARTS)
     words = b"\n".join(_member(archive, member, _MOST_TEXT) for member in members).split()
     return np.array(words, dtype=np.float32).reshape(-1, width)
@@ -158,7 +158,7 @@ def _numbers(archive: zipfile.ZipFile, name: str, width: int) -> NDArray[np.floa
 
 def _member(archive: zipfile.ZipFile, name: str, limit: int) -> bytes:
     with archive.open(name) as packed:
-        content = packed.read(limit + 1)  # no more is unpacked than is asked for
+        content = packed.read(limit + 1)  # unpacks no more
     if len(content) > limit:
         raise ValueError(f"{name} of more than {limit} bytes")
     return content
@@ -167,15 +167,15 @@ def _member(archive: zipfile.ZipFile, name: str, limit: int) -> bytes:
 def chains(x: NDArray[np.float32], subject: NDArray[np.uint8]) -> NDArray[np.int16]:
     """Return the number of the unbroken run that each window belongs to.
 
-    The next window of a run begins with the second half of the one before. Runs are numbered in
-    the order of their first windows; windows that follow each other in a ring have -1.
+    A window of a run begins with the second half of the window before it. Runs are numbered in the
+    order of their first windows; windows that follow each other in a circle get -1.
 
     Parameters
     ----------
     x
         Windows of shape (n, channels, samples), in any order.
     subject
-        Whose each is.
+        The subject of each window.
     """
     half, owned = x.shape[2] // 2, list(zip(subject.tolist(), x, strict=True))
     begins = {(who, w[:, :half].tobytes()): row for row, (who, w) in enumerate(owned)}

@@ -1,7 +1,7 @@
 """UNIPEN62: 28 x 28 grey images of 62 kinds of handwritten characters, by writer.
 
-Drawn from the pen strokes of UNIPEN's categories 1a, 1b and 1c. Like FEMNIST in shape and
-labels (0-9, A-Z, a-z), and not FEMNIST: accuracies do not compare.
+Drawn from the pen strokes of UNIPEN's categories 1a, 1b and 1c. Shape and labels (0-9, A-Z, a-z)
+are those of FEMNIST, but it is a different data set: accuracies cannot be compared.
 
 References
 ----------
@@ -31,7 +31,7 @@ _FILE = ArraysFile(
 
 
 def _decode(contents: Mapping[str, Arrays], generator: np.random.Generator) -> Dataset:
-    """Divide each writer's characters 90 to 10, at least one to test on."""
+    """Divide each writer's characters 90 to 10, with at least one test character."""
     arrays = contents[_FILE.name]
     x = arrays["images"].astype(np.uint8, copy=False)[:, np.newaxis]
     y, writer = arrays["labels"].astype(np.int64), arrays["writer"]
