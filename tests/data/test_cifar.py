@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from terrafl.data.files import DataFile
-from terrafl.data.records import decode_records
 from terrafl.data.sets import CIFAR10, CIFAR100
+from terrafl.data.sets.cifar import decode_records
 from terrafl.errors import DataError
 
 BATCHES = [f"data_batch_{i}.bin" for i in range(1, 6)]
@@ -94,7 +94,7 @@ def test_one_wrong_byte_is_noticed(ten, tmp_path):
     path = tmp_path / "cifar-10-batches-bin" / "data_batch_3.bin"
     path.write_bytes(path.read_bytes()[:-1] + b"!")
 
-    with pytest.raises(DataError, match=r"data_batch_3\.bin's data must be .* fetch cifar10"):
+    with pytest.raises(DataError, match=r"data_batch_3\.bin must be .* fetch cifar10"):
         entry.load(np.random.default_rng(0), tmp_path)
 
 
@@ -103,7 +103,7 @@ def test_a_file_of_another_length_is_noticed_before_it_is_read(ten, tmp_path):
     path = tmp_path / "cifar-10-batches-bin" / "test_batch.bin"
     path.write_bytes(path.read_bytes()[:-1])
 
-    with pytest.raises(DataError, match="must contain 9219 bytes of data; got 9218"):
+    with pytest.raises(DataError, match="must have 9219 bytes; got 9218"):
         entry.load(np.random.default_rng(0), tmp_path)
 
 

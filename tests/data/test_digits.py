@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import hashlib
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from terrafl.data import load
+from terrafl.data import load, sets
 
 
 def _sorted_rows(*examples):
@@ -29,6 +32,21 @@ def test_the_division_is_stratified(digits):
     train, test = (np.bincount(examples.y) for examples in (digits.train, digits.test))
 
     assert np.abs(test - (train + test) * 360 / 1797).max() <= 1
+
+
+def test_the_loaded_arrays_are_the_same_bytes_as_ever(digits):
+    arrays = (digits.train.x, digits.train.y, digits.test.x, digits.test.y)
+
+    digest = hashlib.sha256(b"".join(array.tobytes() for array in arrays)).hexdigest()
+
+    assert digest == "aff0d85ca2eb0d72fe4276e4c3feaf4be5857c284c3a0dabd61a9164b0e14e5c"
+
+
+def test_the_file_states_its_licence_and_authors():
+    text = (Path(sets.__file__).parent / "digits.LICENSE.txt").read_text()
+
+    for part in ("CC BY 4.0", "Alpaydin", "Kaynak", "https://doi.org/10.24432/C50P49"):
+        assert part in text
 
 
 def test_the_two_parts_are_the_digits_that_scikit_learn_has(digits):

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from terrafl.data.idx import decode_idx
+from terrafl.data.sets.fmnist import decode_idx
 from terrafl.errors import DataError
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from terrafl.data.npz import ArraysFile, ArraySpec
+from terrafl.data.npz import ArraysFile
 from terrafl.errors import DataError
 
 ARRAYS = {
@@ -31,7 +31,7 @@ def _slow_digest(arrays) -> str:
 
 PUBLISHED = ArraysFile(
     name="set.npz",
-    arrays=tuple(ArraySpec(name, a.dtype.str, a.shape) for name, a in ARRAYS.items()),
+    limit=2000,
     sha256=_slow_digest(ARRAYS),
 )
 
@@ -65,13 +65,13 @@ def test_the_arrays_count_whatever_the_zip_is_like(read, save):
     ("change", "message"),
     [
         ({"x": ARRAYS["x"] + np.uint8(1)}, "the sha256 of .*'s arrays must be"),
-        ({"x": ARRAYS["x"][:1]}, r"x in .* must be an array of \|u1 and shape \(2, 3, 4\)"),
-        ({"x": ARRAYS["x"].astype(np.int8)}, r"must be an array of \|u1"),
-        ({"x": np.asfortranarray(ARRAYS["x"])}, r"must be an array of \|u1"),
-        ({"y": np.array([1, None], dtype=object)}, "y in .* must be an array of <i8"),
-        ({"z": ARRAYS["y"]}, r"must hold names\.npy, x\.npy, y\.npy; it holds others"),
+        ({"x": ARRAYS["x"][:1]}, "the sha256 of .*'s arrays must be"),
+        ({"x": ARRAYS["x"].astype(np.int8)}, "the sha256 of .*'s arrays must be"),
+        ({"y": np.array([1, None], dtype=object)}, "numpy.savez wrote; got: Object arrays"),
+        ({"z": ARRAYS["y"]}, "the sha256 of .*'s arrays must be"),
+        ({"x": np.zeros(2000, np.uint8)}, "got: .* bytes, and at most 2000 are expected"),
     ],
-    ids=["value", "shape", "type", "order", "objects", "name"],
+    ids=["value", "shape", "type", "objects", "name", "size"],
 )
 def test_other_arrays_are_refused(read, change, message):
     content = _packed(ARRAYS | change)
@@ -85,11 +85,11 @@ def test_a_file_twice_of_one_name_is_refused(read, tmp_path):
     with zipfile.ZipFile(stream, "a") as file, pytest.warns(UserWarning, match="Duplicate name"):
         file.writestr("x.npy", b"another")
 
-    with pytest.raises(DataError, match="it holds others"):
+    with pytest.raises(DataError, match=r"numpy\.savez wrote; got"):
         read(stream.getvalue())
 
 
-def test_a_bomb_is_unpacked_no_further_than_the_array_needs(read):
+def test_a_bomb_is_refused_before_it_is_unpacked(read):
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as file:
         for name in ARRAYS:
@@ -123,5 +123,5 @@ def test_any_bytes_are_the_arrays_or_a_data_error(read, position, noise, save):
 
 def test_a_missing_file_is_not_found_and_a_folder_not_read(tmp_path):
     assert PUBLISHED.find(tmp_path) is None
-    with pytest.raises(DataError, match="must be a whole npz file"):
+    with pytest.raises(DataError, match=r"must be a file that numpy\.savez wrote"):
         PUBLISHED.verify(tmp_path)

@@ -63,7 +63,6 @@ def written(files, tmp_path):
             num_classes=3,
             num_per_class=2,
             num_val=4,
-            size=sum(map(len, changed.values())),
             sha256=digest,
         )
         return replace(TINY_IMAGENET, files=(tree,))

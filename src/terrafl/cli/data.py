@@ -1,4 +1,4 @@
-"""``terrafl data``: which data sets there are, and how to get them."""
+"""``terrafl data``: list, fetch and check data sets."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ __all__ = ["app"]
 app = typer.Typer(no_args_is_help=True, help="List, fetch and check data sets.")
 
 Root = Annotated[
-    Path | None, typer.Option(help="A folder instead of $TERRAFL_DATA and the usual places.")
+    Path | None,
+    typer.Option(help="Folder to use instead of $TERRAFL_DATA and the defaults."),
 ]
 Name = Annotated[str, typer.Argument(help="A data set: see terrafl data list.")]
 Fetched = Annotated[
@@ -33,23 +34,23 @@ Fetched = Annotated[
 
 @app.command(name="list")
 def list_(root: Root = None, json: o.Json = False) -> None:
-    """List the data sets and whether they are here."""
+    """List the data sets and show which are on this machine."""
     rows = data.describe(root)
     if json:
         typer.echo(jsonlib.dumps([dataclasses.asdict(row) for row in rows]))
         return
-    table = Table("name", "what it is", "train", "test", "classes", "here")
+    table = Table("name", "what it is", "train", "test", "classes", "present")
     for row in rows:
-        remedy = "fetch" if row.fetchable else "check"  # which says what to put where
-        here = "yes" if row.present else f"no: terrafl data {remedy} {row.name}"
+        remedy = "fetch" if row.fetchable else "check"  # check says which file to put where
+        present = "yes" if row.present else f"no: terrafl data {remedy} {row.name}"
         counts = (f"{n:,}" for n in (row.num_train, row.num_test, row.num_classes))
-        table.add_row(row.name, row.title, *counts, here)
+        table.add_row(row.name, row.title, *counts, present)
     Console().print(table)
 
 
 @app.command()
 def fetch(name: Fetched, root: Root = None, quiet: o.Quiet = False) -> None:
-    """Download a data set or weights from the official source, checked and resumable."""
+    """Download a data set or weights from the official source; resumes and verifies."""
     with item_progress("byte", quiet=quiet) as show:
         paths = fetching.fetch(name, root, show)
     for path in paths:
@@ -66,7 +67,7 @@ def check(name: Name, root: Root = None, quiet: o.Quiet = False, json: o.Json = 
         typer.echo(jsonlib.dumps(rows, default=str))
     else:
         for status in statuses:
-            found = f"{status.path}: {status.note}" if status.note else status.path
-            typer.echo(f"ok      {found}" if status.ok else f"problem {status.problem}")
+            file = f"{status.path}: {status.note}" if status.note else status.path
+            typer.echo(f"ok      {file}" if status.ok else f"problem {status.problem}")
     if not all(status.ok for status in statuses):
-        raise DataError(f"data set {name} is not complete: see above.")
+        raise DataError(f"every file of {name} must be present and valid; see the problems above.")

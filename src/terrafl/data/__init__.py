@@ -1,10 +1,10 @@
-"""Data sets, and ways of dealing them out to clients."""
+"""Data sets, and partitions of them among clients."""
 
 from terrafl.data.catalog import Description, available, check, describe, fetch, is_slow, load
 from terrafl.data.dataset import Dataset, Examples, Normalisation
 from terrafl.data.federated import FederatedData
 from terrafl.data.files import FileStatus
-from terrafl.data.own import is_own
+from terrafl.data.npz_dataset import is_npz_path
 from terrafl.data.partition import (
     PARTITIONERS,
     AlphaGroups,
@@ -41,7 +41,7 @@ __all__ = [
     "check",
     "describe",
     "fetch",
-    "is_own",
+    "is_npz_path",
     "is_slow",
     "load",
 ]

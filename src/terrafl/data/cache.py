@@ -1,7 +1,7 @@
 """Arrays made once from files that are slow to read, then mapped into memory.
 
-A place is a folder of ``.npy`` files and a list of their checksums, whole or absent: it is made
-under another name and renamed. One process makes it while others wait.
+A cache folder holds ``.npy`` files and a list of their checksums. It is complete or absent: it is
+made under another name and then renamed. One process makes it while others wait.
 """
 
 from __future__ import annotations
@@ -37,47 +37,49 @@ class ArrayWriter:
     ----------
     path
         The ``.npy`` file to make.
-    dtype, shape
-        Of the whole array.
+    dtype, row_shape
+        The type of the values, and the shape of one row.
     """
 
-    def __init__(self, path: Path, dtype: str, shape: tuple[int, ...]) -> None:
-        self._path = path
-        self._row = np.dtype(dtype), shape[1:]
-        self._missing = shape[0]
+    def __init__(self, path: Path, dtype: str, row_shape: tuple[int, ...]) -> None:
+        self._dtype = dtype
+        self._shape = (0, *row_shape)
         self._stream = path.open("xb")
-        header = {"descr": dtype, "fortran_order": False, "shape": shape}
-        npy.write_array_header_1_0(self._stream, header)
+        self._write_header()
 
     def append(self, rows: NDArray[np.generic]) -> None:
         """Add the next rows."""
-        if (rows.dtype, rows.shape[1:]) != self._row or len(rows) > self._missing:
-            raise DataError(f"{self._path.name} takes {self._missing} more rows of {self._row}.")
-        self._missing -= len(rows)
+        assert (rows.dtype, rows.shape[1:]) == (np.dtype(self._dtype), self._shape[1:])
+        self._shape = (self._shape[0] + len(rows), *self._shape[1:])
         self._stream.write(np.ascontiguousarray(rows).data)
 
     def __enter__(self) -> ArrayWriter:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+    def __exit__(self, *_: object) -> None:
         with self._stream:
-            if kind is None and self._missing:
-                raise DataError(f"{self._path.name} lacks {self._missing} rows.")
+            self._stream.seek(0)
+            self._write_header()
             self._stream.flush()
             os.fsync(self._stream.fileno())
 
+    def _write_header(self) -> None:
+        # numpy pads a header so that it keeps its length when the number of rows grows.
+        header = {"descr": self._dtype, "fortran_order": False, "shape": self._shape}
+        npy.write_array_header_1_0(self._stream, header)
+
 
 def cache_place(source: Path, key: str) -> Path:
-    """Return where arrays made from files in a folder belong.
+    """Return the cache folder for arrays made from a file or folder.
 
-    In ``.cache`` beside the folder, or where that cannot be written, in the user's cache.
+    It is in ``.cache`` beside the source or, if that is not writable, in the user's cache.
 
     Parameters
     ----------
     source
-        The folder.
+        The file or folder.
     key
-        What the arrays depend on, short enough for a file's name.
+        A name that identifies the arrays' content.
     """
     beside = source.parent / ".cache" / key
     usable = beside.is_dir() or os.access(source.parent, os.W_OK)
@@ -85,14 +87,14 @@ def cache_place(source: Path, key: str) -> Path:
 
 
 def cached_arrays(place: Path, make: Callable[[Path], None]) -> Arrays:
-    """Return the arrays at a place by name, mapped; make them where they are missing or damaged.
+    """Return the arrays in a cache folder by name, mapped; make them if missing or damaged.
 
     Parameters
     ----------
     place
-        The folder that holds them.
+        The cache folder.
     make
-        Write ``.npy`` files into the folder it is given; whatever it raises leaves no trace.
+        A function that writes ``.npy`` files into a folder; if it raises, nothing is kept.
     """
     try:
         arrays = _mapped(place)
@@ -103,7 +105,7 @@ def cached_arrays(place: Path, make: Callable[[Path], None]) -> Arrays:
     except OSError as error:
         raise DataError(
             f"{place} must be writable and have room; got: {error}. Set XDG_CACHE_HOME or "
-            "TERRAFL_DATA to a folder that is and has."
+            "TERRAFL_DATA to another folder."
         ) from error
     return arrays
 
@@ -122,17 +124,17 @@ def _made(place: Path, make: Callable[[Path], None]) -> Arrays:
         shutil.rmtree(part, ignore_errors=True)
     arrays = _mapped(place)
     if arrays is None:
-        raise DataError(f"{place} changed while it was made. Try again.")
+        raise DataError(f"{place} must not change while it is made; got other files. Try again.")
     return arrays
 
 
 def _mapped(place: Path) -> Arrays | None:
-    """Return the arrays, or nothing where they are not there or not as they were made."""
+    """Return the arrays; ``None`` if they are missing or damaged."""
     try:
         checksums = json.loads((place / _CHECKSUMS).read_text())
         if not all(_NAME.fullmatch(n) and _sha256(place / n) == s for n, s in checksums.items()):
             return None
-        # Pages that a reader writes to become its own; the files stay as they are.
+        # Copy on write: what a reader writes does not reach the files.
         return {
             name.removesuffix(".npy"): np.asarray(
                 np.load(place / name, mmap_mode="c", allow_pickle=False)
@@ -150,7 +152,7 @@ def _sha256(path: Path) -> str:
 
 @contextmanager
 def _only_one(place: Path) -> Iterator[None]:
-    """Wait until no other process makes this place; the system frees the lock of a dead one."""
+    """Wait until no other process makes this folder; the lock of a dead process is released."""
     with place.with_name(place.name + ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield

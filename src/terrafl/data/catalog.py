@@ -1,65 +1,41 @@
 """Data sets by name: list, check, fetch and load them.
 
-A further data set is a file in :mod:`terrafl.data.sets` and an entry in :data:`CATALOG`.
+To add a data set, add a file to :mod:`terrafl.data.sets` and an entry to its ``CATALOG``.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from terrafl.data.dataset import Dataset
 from terrafl.data.entry import Entry
 from terrafl.data.files import FileStatus, Progress
-from terrafl.data.own import is_own, load_own
-from terrafl.data.sets import (
-    CIFAR10,
-    CIFAR100,
-    DIGITS,
-    FEMNIST,
-    FMNIST,
-    HAR,
-    TINY_IMAGENET,
-    UNIPEN62,
-)
+from terrafl.data.npz_dataset import is_npz_path, load_npz
+from terrafl.data.sets import CATALOG
 from terrafl.errors import ConfigurationError
 from terrafl.settings import suggest
 
-if TYPE_CHECKING:
-    from terrafl.data.download import Source
-
 __all__ = ["CATALOG", "Description", "available", "check", "describe", "fetch", "is_slow", "load"]
-
-_ENTRIES: tuple[Entry[Any], ...] = (  # Any: each has files of its own kind, and decodes them
-    DIGITS,
-    FMNIST,
-    CIFAR10,
-    CIFAR100,
-    TINY_IMAGENET,
-    FEMNIST,
-    UNIPEN62,
-    HAR,
-)
-CATALOG: dict[str, Entry[Any]] = {entry.name: entry for entry in _ENTRIES}  # Any: as above
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Description:
-    """One data set, as a list of them shows it.
+    """One data set, as ``terrafl data list`` shows it.
 
     Parameters
     ----------
     name, title
         Its name, and what it is.
     num_train, num_test, num_classes
-        Its training examples, test examples and classes.
+        The numbers of training examples, test examples and classes.
     present
-        Whether all its files are there; their content is not looked at.
+        Whether all its files exist; their content is not checked.
     fetchable
-        Whether there is an official source that they can be downloaded from.
+        Whether they can be downloaded from an official source.
     """
 
     name: str
@@ -99,35 +75,35 @@ def load(
     root: Path | None = None,
     progress: Progress | None = None,
 ) -> Dataset:
-    """Read or map a data set into memory, every file checked.
+    """Read or map a data set into memory; every file is verified.
 
     Parameters
     ----------
     name
-        One of :func:`available`, or the path of a file of one's own; see
-        :func:`terrafl.data.own.load_own`.
+        One of :func:`available`, or the path of an ``.npz`` file; see
+        :func:`terrafl.data.npz_dataset.load_npz`.
     generator
-        Draws the division into training and test examples where the publisher made none.
+        Draws the division into training and test examples if the publisher made none.
     root
-        Look for files here and nowhere else; ``None`` for the usual places, see
+        The only folder to search; ``None`` for the usual places, see
         :func:`terrafl.data.files.search_folders`.
     progress
-        Told about reading that takes long: a set of many small files, the first time.
+        Called while files are read that take long the first time.
     """
-    if is_own(name):
-        return load_own(Path(name))
+    if is_npz_path(name):
+        return load_npz(Path(name))
     return _entry(name).load(generator, root, progress)
 
 
 def is_slow(name: str) -> bool:
-    """Return whether reading a data set takes long the first time, and little after."""
-    return not is_own(name) and _entry(name).slow
+    """Return whether reading a data set is slow the first time."""
+    return not is_npz_path(name) and _entry(name).slow
 
 
 def check(
     name: str, root: Path | None = None, progress: Progress | None = None
 ) -> list[FileStatus]:
-    """Judge every file of a data set by its content; ``progress`` is told after each."""
+    """Check the content of every file of a data set; ``progress`` is called after each."""
     return _entry(name).check(root, progress)
 
 
@@ -136,9 +112,9 @@ def fetch(
     root: Path | None = None,
     progress: Progress | None = None,
     *,
-    source: Source | None = None,
+    base_url: str = "",
 ) -> list[Path]:
-    """Download the files of a data set that are missing or damaged; return where all are.
+    """Download the missing and damaged files of a data set; return the paths of all files.
 
     Parameters
     ----------
@@ -146,18 +122,18 @@ def fetch(
         One of :func:`available`.
     root
         The folder to fetch into; ``None`` for ``$TERRAFL_DATA`` or the user's cache. A damaged
-        file in it is replaced where it lies; a damaged tree has to be deleted first.
+        file in it is replaced; a damaged folder must be deleted first.
     progress
-        Told about every piece that arrives or is unpacked.
-    source
-        Another place than the official one.
+        Called for every piece that is downloaded or unpacked.
+    base_url
+        The https address of a mirror; empty for the official source.
     """
     from terrafl.data.fetching import fetch_entry
 
-    return fetch_entry(_entry(name), root, progress, source)
+    return fetch_entry(_entry(name), root, progress, base_url)
 
 
-def _entry(name: str) -> Entry[Any]:  # Any: as above
+def _entry(name: str) -> Entry[Any]:  # Any: each has its own kind of content
     if name not in CATALOG:
         known = ", ".join(CATALOG)
         raise ConfigurationError(

@@ -1,4 +1,4 @@
-"""A data set in memory: examples as they are stored, and how to turn them into network input."""
+"""A data set in memory: stored examples, and their conversion to network input."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class Examples:
     Parameters
     ----------
     x
-        Inputs of shape (n, channels, ...), in the type they are stored in (uint8 or float32).
+        Inputs of shape (n, channels, ...), in their stored type (uint8 or float32).
     y
         Labels 0 .. C-1.
     group
-        The natural owner of each example (writer, subject), where the data set has one.
+        The natural owner of each example (writer, subject), if the data set has owners.
     """
 
     x: NDArray[np.uint8] | NDArray[np.float32]

@@ -1,221 +1,127 @@
-"""Fetch one published file over https, resuming what was cut short.
+"""Download one published file over https with pooch.
 
-Bytes gather in a ``.part`` file beside the destination; only a file whose content has proved
-right gets its final name, in one step.
+Bytes are collected in a ``.part`` file beside the destination, so that an interrupted download is
+resumed. Only a file with the right hash gets its final name.
 """
 
 from __future__ import annotations
 
-import http.client
 import os
 import ssl
-import urllib.error
-import urllib.request
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Protocol
-from urllib.parse import urljoin, urlsplit
+from typing import TYPE_CHECKING
+from urllib.parse import urljoin
 
-from terrafl.data.files import Progress
+from terrafl.data.files import DataFile, Progress
 from terrafl.errors import DataError
 
-__all__ = ["Fetchable", "Source", "download"]
+if TYPE_CHECKING:
+    import requests
 
-_CHUNK = 1 << 16
-_RANGE_NOT_SATISFIABLE = 416
+__all__ = ["download"]
 
-
-class Fetchable(Protocol):
-    """A file that can be recognised when it arrives."""
-
-    @property
-    def name(self) -> str:
-        """Its official name."""
-        ...
-
-    @property
-    def limit(self) -> int:
-        """Most bytes that it may take."""
-        ...
-
-    @property
-    def proof(self) -> str:
-        """How a person recognises it."""
-        ...
-
-    def verify(self, path: Path) -> None:
-        """Raise unless this is it."""
-        ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
-    """A place that publishes files, over https only.
-
-    Parameters
-    ----------
-    base_url
-        What a file's name is appended to.
-    context
-        The certificates to trust; ``None`` for the system's.
-    timeout_s
-        Seconds without a byte after which the source counts as silent.
-    """
-
-    base_url: str
-    context: ssl.SSLContext | None = None
-    timeout_s: float = 30.0
-
-    def __post_init__(self) -> None:
-        _require_https(self.base_url)
-
-    def open(self, name: str, headers: Mapping[str, str]) -> http.client.HTTPResponse:
-        """Ask for a file."""
-        opener = urllib.request.build_opener(
-            urllib.request.HTTPSHandler(context=self.context), _HttpsRedirects()
-        )
-        request = urllib.request.Request(self.url(name), headers=dict(headers))  # noqa: S310  # https alone, checked above
-        response = opener.open(request, timeout=self.timeout_s)
-        assert isinstance(response, http.client.HTTPResponse)  # what the https handler returns
-        return response
-
-    def url(self, name: str) -> str:
-        """Return the address of a file."""
-        return urljoin(self.base_url, name)
-
-
-class _HttpsRedirects(urllib.request.HTTPRedirectHandler):
-    """Follow redirections to https alone."""
-
-    def redirect_request(  # noqa: PLR0917  # as urllib calls it
-        self,
-        req: urllib.request.Request,
-        fp: IO[bytes],
-        code: int,
-        msg: str,
-        headers: http.client.HTTPMessage,
-        newurl: str,
-    ) -> urllib.request.Request | None:
-        try:
-            _require_https(newurl)
-        except DataError:
-            fp.close()
-            raise
-        return super().redirect_request(req, fp, code, msg, headers, newurl)
-
-
-def _require_https(url: str) -> None:
-    if urlsplit(url).scheme != "https":
-        raise DataError(f"data must be fetched over https; got {url}. Use an https address.")
+_CHUNK = 1 << 14
+_TIMEOUT_S = 30.0  # without a byte
+_PARTIAL_CONTENT, _RANGE_NOT_SATISFIABLE = 206, 416
 
 
 def download(
-    file: Fetchable,
+    file: DataFile,
     destination: Path,
-    source: Source,
+    base_url: str,
     progress: Progress | None = None,
     *,
-    besides: str = "",
+    alternative: str = "",
 ) -> Path:
-    """Fetch a file to a path, and return the path.
+    """Download a file to a path, and return the path.
 
     Parameters
     ----------
     file
-        What it must contain.
+        The file, with its hash.
     destination
-        The path it gets; whatever is there is replaced once the new file is whole and right.
-    source
-        Where it is published.
+        Its path; an existing file is replaced after the new one has been verified.
+    base_url
+        The address that the file's name is appended to; https only.
     progress
-        Told about every piece that arrives.
-    besides
-        What else to say to somebody who has to do without the source: whole sentences.
+        Called for every piece that arrives.
+    alternative
+        What a user without access to the address can do instead: whole sentences.
     """
-    part = destination.with_name(destination.name + ".part")
+    import pooch
+
+    url = urljoin(base_url, file.name)
+    pooch.get_logger().setLevel("WARNING")
     try:
-        destination.parent.mkdir(parents=True, exist_ok=True)
-        if not _is_whole(file, part):
-            _transfer(file, part, source, progress)
-            _confirm(file, part, source)
-        os.replace(part, destination)
-    except (OSError, http.client.HTTPException) as error:
+        pooch.retrieve(
+            url,
+            known_hash=file.known_hash,
+            fname=destination.name,
+            path=destination.parent,
+            downloader=_Resuming(file, destination, progress),
+        )
+    except DataError:
+        raise
+    except OSError as error:  # errors of requests, too
         raise DataError(
-            f"could not fetch {source.url(file.name)}: {error}. Try again later, or put the file "
-            f"at {destination} yourself; {file.proof}. {besides}".rstrip()
+            f"could not download {url} over https: {_reason(error)}. Try again: the download "
+            f"resumes where it stopped. Or put the file at {destination}; its hash must be "
+            f"{file.known_hash}. {alternative}".rstrip()
+        ) from error
+    except ValueError as error:
+        raise DataError(
+            f"{url} must be the published file with the hash {file.known_hash}; got another file. "
+            "Nothing was kept; try again later."
         ) from error
     return destination
 
 
-def _confirm(file: Fetchable, part: Path, source: Source) -> None:
-    try:
-        file.verify(part)
-    except DataError as error:
-        part.unlink()
-        raise DataError(
-            f"{source.url(file.name)} is not the published file: {error} Nothing was kept."
-        ) from error
+def _reason(error: OSError) -> object:
+    """Return what urllib3 gives as the cause of a failed connection, or the error itself."""
+    return getattr(error.args[0] if error.args else None, "reason", error)
 
 
-def _is_whole(file: Fetchable, part: Path) -> bool:
-    try:
-        file.verify(part)
-    except DataError:
-        return False
-    return True
+class _Resuming:
+    """A downloader for pooch that resumes, accepts https only, and bounds the length."""
 
+    def __init__(self, file: DataFile, destination: Path, progress: Progress | None) -> None:
+        self._file = file
+        self._part = destination.with_name(destination.name + ".part")
+        self._progress = progress
 
-def _transfer(file: Fetchable, part: Path, source: Source, progress: Progress | None) -> None:
-    """Add to the partial file what it lacks; start again where the source cannot resume."""
-    here = part.stat().st_size if part.exists() else 0
-    try:
-        response = source.open(file.name, {"Range": f"bytes={here}-"} if here else {})
-    except urllib.error.HTTPError as error:
-        with error:
-            if error.code != _RANGE_NOT_SATISFIABLE or not here:
-                raise
-        part.unlink()  # as long as the file or longer, and not the file
-        _transfer(file, part, source, progress)
-        return
-    with response:
-        answer = response.headers.get("Content-Range", "")
-        resumed = response.status == http.client.PARTIAL_CONTENT
-        if resumed and not answer.startswith(f"bytes {here}-"):
-            raise DataError(f"{source.url(file.name)} must send bytes from {here}; got {answer!r}.")
-        _receive(file, part, response, here if resumed else 0, progress)
+    def __call__(self, url: str, output_file: str, _pooch: object) -> None:
+        """Download to the ``.part`` file, then move it to the path that pooch verifies."""
+        import requests
 
+        start = self._part.stat().st_size if self._part.exists() else 0
+        headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={start}-"} if start else {})
+        trusted = ssl.get_default_verify_paths()
+        with requests.Session() as session:
+            session.adapters.pop("http://")  # a redirection to http fails, too
+            session.verify = trusted.cafile or trusted.capath or True
+            with session.get(url, headers=headers, stream=True, timeout=_TIMEOUT_S) as response:
+                if response.status_code != _RANGE_NOT_SATISFIABLE:  # then the part is complete
+                    response.raise_for_status()
+                    self._receive(response, start)
+        os.replace(self._part, output_file)
 
-def _receive(
-    file: Fetchable,
-    part: Path,
-    response: http.client.HTTPResponse,
-    here: int,
-    progress: Progress | None,
-) -> None:
-    total = None if response.length is None else here + response.length
-    if total is not None and total > file.limit:
-        raise _too_long(file, part)
-    with part.open("ab" if here else "wb") as stream:
-        while piece := response.read(_CHUNK):
-            here += len(piece)
-            if here > file.limit:
-                raise _too_long(file, part)
-            stream.write(piece)
-            if progress is not None:
-                progress(file.name, here, total)
-        stream.flush()
-        os.fsync(stream.fileno())
-    if total is not None and here < total:
-        raise DataError(
-            f"{file.name} was cut short at {here} of {total} bytes. Fetch it again: "
-            "it goes on where it stopped."
-        )
-
-
-def _too_long(file: Fetchable, part: Path) -> DataError:
-    part.unlink(missing_ok=True)
-    return DataError(
-        f"{file.name} must take at most {file.limit} bytes; the source offers more. "
-        "Nothing was kept."
-    )
+    def _receive(self, response: requests.Response, start: int) -> None:
+        if response.status_code != _PARTIAL_CONTENT:
+            start = 0
+        sent = response.headers.get("Content-Range", f"bytes {start}-")
+        if not sent.startswith(f"bytes {start}-"):
+            raise DataError(f"{response.url} must send bytes from {start}; got {sent!r}.")
+        length = response.headers.get("Content-Length", "")
+        total = start + int(length) if length.isdigit() else None
+        with self._part.open("ab" if start else "wb") as stream:
+            for piece in response.iter_content(_CHUNK):
+                start += len(piece)
+                if max(start, total or 0) > self._file.limit:
+                    self._part.unlink()
+                    raise DataError(
+                        f"{self._file.name} must have at most {self._file.limit} bytes; "
+                        f"{response.url} sends more. Nothing was kept; try again later."
+                    )
+                stream.write(piece)
+                if self._progress is not None:
+                    self._progress(self._file.name, start, total)

@@ -1,28 +1,31 @@
-"""A data set that terrafl knows: its files, where to look, and how to read them."""
+"""A data set of the catalog: its files, where to search them, and how to read them."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Generic, TypeVar
 
 import numpy as np
 
-from terrafl.data.archive import Archive
+from terrafl.data.archives import Archive
 from terrafl.data.dataset import Dataset
-from terrafl.data.files import Described, FileStatus, Progress, Published, home
+from terrafl.data.files import DataFile, FileStatus, Progress, Published, search_folders
 from terrafl.errors import DataError
+from terrafl.folders import home
 
 __all__ = ["Entry"]
 
 Content = TypeVar("Content")
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry(Generic[Content]):
-    """One data set of the catalogue.
+    """One data set of the catalog.
 
     Parameters
     ----------
@@ -31,29 +34,29 @@ class Entry(Generic[Content]):
     title
         What it is, in a few words.
     num_train, num_test, num_classes
-        Its training examples, test examples and classes.
+        The numbers of training examples, test examples and classes.
     files
-        What it is made of.
-    folders
-        Return where the files are looked for, the first first, given the user's own folder.
+        The files that are read.
     decode
         Turn the content of every file, by name, into a data set; the generator draws the
-        division into training and test examples where the publisher made none.
+        division into training and test examples if the publisher made none.
+    subfolders
+        Names of the folder that holds the files in the user's folders; files are fetched into the
+        first. Empty for a data set that is shipped with the package.
+    system
+        Further folders: where operating systems, or this package, install the files.
     base_url
-        Where the files, or the archive, are published, over https; empty where they are not.
-    folder
-        The subfolder that fetched files go into.
-    other_way
+        Where the files, or the archive, are published, over https; empty if they are not.
+    alternative
         What to do about a missing or damaged file other than fetch it, as the end of a sentence;
-        ``{home}`` stands for the user's folder. Empty where there is no other way.
+        ``{home}`` stands for the user's folder. Empty if there is no alternative.
     archive
-        What the files are published in, under ``folder``, or a tree under its own name; ``None``
-        where each is by itself.
+        The archive that the files are published in; ``None`` if they are published one by one.
     original
-        The one file that is fetched into ``folder`` and read as it is, where what is read may
-        lie there in other forms too; ``None`` where it may not.
+        The published file that is fetched into the first subfolder and read as it is, if other
+        forms of it can be read, too; otherwise ``None``.
     slow
-        Whether reading takes long the first time, after which arrays are kept beside the files.
+        Whether reading is slow the first time; later, arrays kept beside the files are read.
     """
 
     name: str
@@ -62,82 +65,77 @@ class Entry(Generic[Content]):
     num_test: int
     num_classes: int
     files: tuple[Published[Content], ...]
-    folders: Callable[[Path | None], tuple[Path, ...]]
     decode: Callable[[Mapping[str, Content], np.random.Generator], Dataset]
+    subfolders: tuple[str, ...] = ()
+    system: tuple[Path, ...] = ()
     base_url: str = ""
-    folder: str = ""
-    other_way: str = ""
+    alternative: str = ""
     archive: Archive | None = None
-    original: Archive | None = None
+    original: DataFile | None = None
     slow: bool = False
 
+    def folders(self, root: Path | None) -> tuple[Path, ...]:
+        """Return where the files are searched, in this order, given the user's folder."""
+        return (
+            search_folders(root, self.subfolders, self.system) if self.subfolders else self.system
+        )
+
     def locate(self, file: Published[Content], root: Path | None) -> Path | None:
-        """Return where a file is, right or wrong; ``None`` where it is missing."""
-        found = map(file.find, self.folders(root))
-        return next((path for path in found if path is not None), None)
+        """Return where a file is, valid or not; ``None`` if it is missing."""
+        paths = map(file.find, self.folders(root))
+        return next((path for path in paths if path is not None), None)
 
     def load(
         self, generator: np.random.Generator, root: Path | None, progress: Progress | None = None
     ) -> Dataset:
-        """Read the data set, every file checked."""
-        contents = {file.name: self._content(file, root, progress) for file in self.files}
+        """Read the data set; every file is verified."""
+        contents = {
+            file.name: self._use(file, root, partial(file.read, progress=progress))
+            for file in self.files
+        }
         return self.decode(contents, generator)
 
     def check(self, root: Path | None, progress: Progress | None = None) -> list[FileStatus]:
-        """Judge every file; ``progress`` is told after each."""
-        judged = []
+        """Check every file; ``progress`` is called after each."""
+        statuses = []
         for file in self.files:
-            judged.append(self._judge(file, root))
+            statuses.append(self._status(file, root))
             if progress is not None:
-                progress(self.name, len(judged), len(self.files))
-        return judged
+                progress(self.name, len(statuses), len(self.files))
+        return statuses
 
-    def _content(
-        self, file: Published[Content], root: Path | None, progress: Progress | None
-    ) -> Content:
-        path = self.locate(file, root)
-        if path is None:
-            raise DataError(self._missing(file, root))
-        try:
-            return file.read(path, progress)
-        except DataError as error:
-            raise DataError(self._damaged(error, root)) from error
-
-    def _judge(self, file: Published[Content], root: Path | None) -> FileStatus:
+    def _status(self, file: Published[Content], root: Path | None) -> FileStatus:
         path, problem, note = self.locate(file, root), "", ""
         try:
-            if path is None:
-                problem = self._missing(file, root)
-            elif isinstance(file, Described):
-                note = file.describe(path)
-            else:
-                file.verify(path)
+            note = self._use(file, root, file.verify)
         except DataError as error:
-            problem = self._damaged(error, root)
+            problem = str(error)
+        size = path.stat().st_size if path and path.is_file() else None
         return FileStatus(
-            name=file.name,
-            path=path,
-            size=path.stat().st_size if path and path.is_file() else None,
-            ok=not problem,
-            problem=problem,
-            note=note,
+            name=file.name, path=path, size=size, ok=not problem, problem=problem, note=note
         )
 
-    def _damaged(self, error: DataError, root: Path | None) -> str:
-        return f"{self.name}: {error} Delete it. {self._remedy(root)}"
-
-    def _missing(self, file: Published[Content], root: Path | None) -> str:
-        places = ", ".join(map(str, self.folders(root))) or "no folder"
-        return (
-            f"{self.name} needs {file.name}, which is missing; looked for in {places}. "
-            f"{self._remedy(root)}"
-        )
+    def _use(
+        self, file: Published[Content], root: Path | None, use: Callable[[Path], Result]
+    ) -> Result:
+        """Return what a function of a file's path returns; an error names the remedy."""
+        path = self.locate(file, root)
+        if path is None:
+            places = ", ".join(map(str, self.folders(root)))
+            raise DataError(
+                f"{self.name} needs {file.name}, which is missing; searched in {places}. "
+                f"{self._remedy(root)}"
+            )
+        try:
+            return use(path)
+        except DataError as error:
+            raise DataError(f"{self.name}: {error} Delete it. {self._remedy(root)}") from error
 
     def _remedy(self, root: Path | None) -> str:
         """Return what to do about a missing or damaged file: one sentence."""
         where = f" --root {shlex.quote(str(root))}" if root else ""
         ways = [f"run `terrafl data fetch {self.name}{where}`"] if self.base_url else []
-        if self.other_way:
-            ways.append(self.other_way.format(home=home(root)))
+        if self.alternative:
+            ways.append(self.alternative.format(home=home(root)))
         remedy = ", or ".join(ways)
         return f"{remedy[:1].upper()}{remedy[1:]}."

@@ -1,4 +1,4 @@
-"""A data set seen as the property of clients."""
+"""A data set and its partition among clients."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["FederatedData"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FederatedData:
-    """A data set and who holds what of it; no example is copied.
+    """A data set and the examples that each client holds; no example is copied.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Some clients' labels turned around, as clients that poison a federation have them."""
+"""Flipped labels, as in label-flipping attacks."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ __all__ = ["with_flipped_labels"]
 
 
 def with_flipped_labels(data: FederatedData, clients: Iterable[int]) -> FederatedData:
-    r"""Return a federation in which some clients train on labels $C - 1 - y$.
+    r"""Return a federation in which some clients train on the labels $C - 1 - y$.
 
-    Test labels stay true. Inputs are shared with the original, not copied.
+    Test labels do not change. Inputs are shared with the original, not copied.
 
     Parameters
     ----------
     data
-        The federation as it is.
+        The original federation.
     clients
         Positions of the clients whose labels are flipped.
     """
     dataset, rows = data.dataset, data.partition.train
     if len(np.unique(rows.indices)) < len(rows.indices):
         raise DataError(
-            "labels can be flipped where no two clients hold the same example; this partition "
-            "shares some: choose another."
+            "labels can be flipped only if no two clients hold the same example; this partition "
+            "shares examples. Choose another partition."
         )
     labels = dataset.train.y.copy()
     for client in clients:
-        own = rows[client]
-        labels[own] = dataset.num_classes - 1 - labels[own]
+        held = rows[client]
+        labels[held] = dataset.num_classes - 1 - labels[held]
     flipped = replace(dataset, train=replace(dataset.train, y=labels))
     return FederatedData(flipped, data.partition)

@@ -1,4 +1,4 @@
-"""Hold out a part of every owner's examples for testing."""
+"""Hold out a share of every owner's examples for testing."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ __all__ = ["hold_out", "hold_out_runs"]
 def hold_out(
     owner: NDArray[np.generic], fraction: float, generator: np.random.Generator
 ) -> NDArray[np.bool_]:
-    r"""Return which examples are held out, drawn anew for every owner.
+    r"""Return which examples are held out, drawn separately for every owner.
 
-    Of an owner's $n \ge 2$ examples, $\max(1, \lfloor f n + 1/2 \rfloor)$ are; of a single
-    one, none.
+    Of an owner's $n \ge 2$ examples, $\max(1, \lfloor f n + 1/2 \rfloor)$ are held out; a single
+    example is not.
 
     Parameters
     ----------
     owner
-        Who holds each example.
+        The owner of each example.
     fraction
         Share to hold out, $f \in (0, 1/2]$.
     generator
-        Draws which.
+        Draws the examples.
 
     Examples
     --------
@@ -52,15 +52,15 @@ def hold_out_runs(
     fraction: float,
     generator: np.random.Generator,
 ) -> NDArray[np.bool_]:
-    r"""Return which examples are held out, whole runs of neighbouring ones at a time.
+    r"""Return which examples are held out, in whole runs of neighbouring examples.
 
-    An owner's runs are put in random order, and as many first ones are held out as come
-    nearest to the fraction: at least one, and never all. An owner of a single run keeps it.
+    An owner's runs are put in random order. The first ones are held out, as many as come closest
+    to the fraction: at least one and never all. The only run of an owner is not held out.
 
     Parameters
     ----------
     owner
-        Who holds each example.
+        The owner of each example.
     run
         The run that each example belongs to; a run has one owner.
     fraction
@@ -71,12 +71,12 @@ def hold_out_runs(
     require(0 < fraction <= 0.5, "fraction", fraction, "above 0 and at most 0.5")
     held = np.zeros(len(owner), dtype=np.bool_)
     for name in np.unique(owner):
-        own = np.flatnonzero(owner == name)
-        runs, sizes = np.unique(run[own], return_counts=True)
+        rows = np.flatnonzero(owner == name)
+        runs, sizes = np.unique(run[rows], return_counts=True)
         if len(runs) < 2:
             continue
         order = generator.permutation(len(runs))
         taken = np.cumsum(sizes[order])[:-1]  # never all
-        number = 1 + int(np.abs(taken - fraction * len(own)).argmin())
-        held[own[np.isin(run[own], runs[order[:number]])]] = True
+        number = 1 + int(np.abs(taken - fraction * len(rows)).argmin())
+        held[rows[np.isin(run[rows], runs[order[:number]])]] = True
     return held

@@ -1,4 +1,4 @@
-"""Decode small images, bounded: one format, one size, checked before any pixel is unpacked."""
+"""Decode small images; the format and the size are checked before any pixel is unpacked."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from terrafl.errors import DataError
 
 __all__ = ["decode_image"]
+
+_BROKEN = (OSError, ValueError, SyntaxError, EOFError, TypeError, IndexError)  # Pillow raises these
 
 
 def decode_image(
@@ -28,13 +30,13 @@ def decode_image(
     content
         The file.
     name
-        What to call it in an error.
+        The file's name, for error messages.
     kind
-        The only format that is tried.
+        The only accepted format.
     side
-        Height and width in pixels that it must have.
+        The required height and width in pixels.
     mode
-        ``RGB`` for three channels, a grey image's thrice the same; ``L`` for one.
+        ``RGB`` for three channels (equal ones for a grey image); ``L`` for one.
     """
     from PIL import Image
 
@@ -42,15 +44,7 @@ def decode_image(
         with Image.open(io.BytesIO(content), formats=[kind]) as image:
             size = image.size
             pixels = np.asarray(image.convert(mode)) if size == (side, side) else None
-    except (  # what Pillow raises for files of any content
-        OSError,
-        ValueError,
-        SyntaxError,
-        EOFError,
-        TypeError,
-        IndexError,
-        Image.DecompressionBombError,
-    ) as error:
+    except (*_BROKEN, Image.DecompressionBombError) as error:
         raise DataError(f"{name} must be a whole {kind} image; got: {error}.") from error
     if pixels is None:
         raise DataError(f"{name} must be {side} x {side} pixels; got {size}.")

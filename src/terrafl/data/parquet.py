@@ -1,4 +1,4 @@
-"""Images by writer in the parquet files of the Hugging Face hub, read some rows at a time."""
+"""Images by writer in the Parquet files of the Hugging Face hub, read some rows at a time."""
 
 from __future__ import annotations
 
@@ -15,15 +15,14 @@ from terrafl.errors import ConfigurationError, DataError
 if TYPE_CHECKING:
     from pyarrow import parquet
 
-__all__ = ["ParquetRows", "num_rows", "read_rows"]
+__all__ = ["Rows", "num_rows", "read_rows"]
 
 _LABELS = ("character", "label")
 _BATCH = 4096
-_MAX_ROWS = 10_000_000  # more than a dozen times what FEMNIST has
 
 
-class ParquetRows(NamedTuple):
-    """Some examples: images (n, 1, side, side), labels, and who wrote them."""
+class Rows(NamedTuple):
+    """Some examples: images (n, 1, side, side), labels, and the name of each writer."""
 
     x: NDArray[np.uint8]
     y: NDArray[np.int64]
@@ -32,13 +31,10 @@ class ParquetRows(NamedTuple):
 
 def num_rows(paths: Sequence[Path]) -> int:
     """Return how many examples these files declare."""
-    total = sum(_opened(path).metadata.num_rows for path in paths)
-    if not 0 < total <= _MAX_ROWS:
-        raise DataError(f"{paths[0]} and its like must have 1 to {_MAX_ROWS} rows; got {total}.")
-    return int(total)
+    return sum(int(_opened(path).metadata.num_rows) for path in paths)
 
 
-def read_rows(paths: Sequence[Path], *, side: int) -> Iterator[ParquetRows]:
+def read_rows(paths: Sequence[Path], *, side: int) -> Iterator[Rows]:
     """Yield the examples of files with columns image, writer_id and character (or label).
 
     Parameters
@@ -46,7 +42,7 @@ def read_rows(paths: Sequence[Path], *, side: int) -> Iterator[ParquetRows]:
     paths
         The files.
     side
-        Height and width in pixels that every image, a grey PNG, must have.
+        The required height and width in pixels of every image, a grey PNG.
     """
     import pyarrow as pa
 
@@ -61,7 +57,7 @@ def read_rows(paths: Sequence[Path], *, side: int) -> Iterator[ParquetRows]:
             for batch in file.iter_batches(batch_size=_BATCH, columns=columns):
                 yield _rows(batch.to_pydict(), label, path, side)
         except (pa.ArrowException, OSError) as error:
-            raise DataError(f"{path} must be a whole parquet file; got: {error}.") from error
+            raise DataError(f"{path} must be a whole Parquet file; got: {error}.") from error
 
 
 def _opened(path: Path) -> parquet.ParquetFile:
@@ -70,15 +66,15 @@ def _opened(path: Path) -> parquet.ParquetFile:
         from pyarrow import parquet
     except ImportError as error:
         raise ConfigurationError(
-            f"{path.name} needs pyarrow, which is not installed: pip install 'terrafl[parquet]'."
+            f"{path.name} needs pyarrow, which is missing. Run pip install 'terrafl[parquet]'."
         ) from error
     try:
         return parquet.ParquetFile(path)
     except (pa.ArrowException, OSError) as error:
-        raise DataError(f"{path} must be a parquet file; got: {error}.") from error
+        raise DataError(f"{path} must be a Parquet file; got: {error}.") from error
 
 
-def _rows(columns: dict[str, list[object]], label: str, path: Path, side: int) -> ParquetRows:
+def _rows(columns: dict[str, list[object]], label: str, path: Path, side: int) -> Rows:
     images = [image.get("bytes") if isinstance(image, dict) else None for image in columns["image"]]
     writers, labels = columns["writer_id"], columns[label]
     texts = [content for content in images if isinstance(content, bytes)]
@@ -87,4 +83,4 @@ def _rows(columns: dict[str, list[object]], label: str, path: Path, side: int) -
     if not len(images) == len(texts) == len(numbers) == len(names):
         raise DataError(f"{path} must give every image its bytes, writer and label.")
     pixels = [decode_image(text, str(path), kind="PNG", side=side, mode="L") for text in texts]
-    return ParquetRows(np.stack(pixels), np.array(numbers, dtype=np.int64), names)
+    return Rows(np.stack(pixels), np.array(numbers, dtype=np.int64), names)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from terrafl.algorithms import ALGORITHMS, Algorithm
-from terrafl.data import PARTITIONERS, Partitioner, available, is_own
+from terrafl.data import PARTITIONERS, Partitioner, available, is_npz_path
 from terrafl.defences import Attack, Guard
 from terrafl.defences.robust import AGGREGATIONS, Aggregation, require_tolerable
 from terrafl.errors import ConfigurationError, require
@@ -203,7 +203,7 @@ class RunConfig:
 
 def _check_dataset(name: str) -> None:
     names = available()
-    if name not in names and not is_own(name):
+    if name not in names and not is_npz_path(name):
         hint = suggest(name, names)
         raise ConfigurationError(
             f"dataset must be one of {', '.join(names)}, or an .npz file; got {name!r}{hint}"

@@ -1,4 +1,4 @@
-"""Fetch by its name what experiments need and terrafl does not carry: data sets, and weights."""
+"""Fetch data sets and pretrained weights by name."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from terrafl import data
-from terrafl.data.files import Progress
+from terrafl.data.files import DataFile, Progress
 from terrafl.errors import ConfigurationError, DataError
 from terrafl.models import BACKBONES
 from terrafl.settings import suggest
 
 if TYPE_CHECKING:
-    from terrafl.data.download import Source
     from terrafl.models.backbones import WeightsFile
 
 __all__ = ["fetch"]
@@ -23,36 +22,37 @@ def fetch(
     root: Path | None = None,
     progress: Progress | None = None,
     *,
-    source: Source | None = None,
+    base_url: str = "",
 ) -> list[Path]:
-    """Download what is missing or damaged of a data set, or a backbone's weights.
+    """Download the missing and damaged files of a data set, or the weights of a backbone.
 
     Parameters
     ----------
     name
         A data set or a backbone.
-    root, progress, source
-        As for :func:`terrafl.data.fetch`; weights go into ``weights`` in the root.
+    root, progress, base_url
+        As for :func:`terrafl.data.fetch`; weights go into the subfolder ``weights``.
     """
     known = (*data.available(), *BACKBONES)
     if name not in known:
         raise ConfigurationError(
-            f"what to fetch must be one of {', '.join(known)}; got {name!r}{suggest(name, known)}"
+            f"the name must be one of {', '.join(known)}; got {name!r}{suggest(name, known)}"
         )
     if name in BACKBONES:
-        return [_fetch_weights(BACKBONES[name].weights, root, progress, source)]
-    return data.fetch(name, root, progress, source=source)
+        return [_fetch_weights(BACKBONES[name].weights, root, progress, base_url)]
+    return data.fetch(name, root, progress, base_url=base_url)
 
 
 def _fetch_weights(
-    weights: WeightsFile, root: Path | None, progress: Progress | None, source: Source | None
+    weights: WeightsFile, root: Path | None, progress: Progress | None, base_url: str
 ) -> Path:
     try:
         return weights.locate(root)
     except DataError:
         if not weights.base_url:
             raise
-    from terrafl.data.download import Source, download
+    from terrafl.data.download import download
 
+    file = DataFile(name=weights.name, size=weights.size, sha256=weights.sha256)
     destination = weights.folders(root)[0] / weights.name
-    return download(weights, destination, source or Source(base_url=weights.base_url), progress)
+    return download(file, destination, base_url or weights.base_url, progress)

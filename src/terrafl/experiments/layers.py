@@ -8,7 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from terrafl.data import is_own
+from terrafl.data import is_npz_path
 from terrafl.errors import ConfigurationError
 
 __all__ = [
@@ -34,7 +34,7 @@ def scenario_names() -> list[str]:
 
 def default_scenario(dataset: str) -> str:
     """Return the scenario that lies below the settings for a data set."""
-    if is_own(dataset):
+    if is_npz_path(dataset):
         return "_own"
     return DEFAULT_SCENARIOS.get(dataset, dataset or "digits")
 

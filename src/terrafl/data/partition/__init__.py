@@ -1,4 +1,4 @@
-"""Ways of dealing a data set out to clients."""
+"""Partitions of a data set among clients."""
 
 from terrafl.data.partition.alpha_groups import AlphaGroups
 from terrafl.data.partition.iid import Iid

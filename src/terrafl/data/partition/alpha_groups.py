@@ -26,13 +26,13 @@ __all__ = ["AlphaGroups"]
 
 @dataclass(frozen=True, slots=True)
 class AlphaGroups:
-    r"""Give each group of clients a slice of every class, dealt by that group's $\alpha$.
+    r"""Give each group of clients a slice of every class, divided with that group's $\alpha$.
 
     With $G$ alphas, group $i$ is the $i$-th run of clients and gets the $i$-th of $G$
     contiguous slices of every class, of training and test examples alike. Inside a group each
     class is shared by one draw from $\mathrm{Dir}(\alpha_i \mathbf{1}_m)$ over its $m$
     clients, the same for training and test: see :func:`~terrafl.data.partition.balanced.deal`
-    for the balance mask, the least size, redraws and repairs.
+    for the balance mask, the minimum size, redraws and repairs.
 
     Parameters
     ----------
@@ -43,10 +43,9 @@ class AlphaGroups:
 
     Notes
     -----
-    $N$ need not be a multiple of $G$: the first groups take one client more. The slices of a
-    class stay equal, up to one example where its size is not a multiple of $G$ (which groups
-    have one more turns from class to class), and together they hold all of it.
-    ``Partition.redraws`` and ``Partition.repaired`` add up over groups.
+    If $N$ is not a multiple of $G$, the first groups have one client more. If the size of a class
+    is not a multiple of $G$, some groups get one example more of it; these groups differ from
+    class to class. ``Partition.redraws`` and ``Partition.repaired`` are sums over groups.
     """
 
     name: ClassVar[str] = "alpha-groups"
@@ -60,7 +59,7 @@ class AlphaGroups:
         require_alphas("alphas", self.alphas, self.clients)
 
     def partition(self, dataset: Dataset, generator: np.random.Generator) -> Partition:
-        """Deal the data set out."""
+        """Return the partition of a data set."""
         members = even(self.clients, len(self.alphas))
         train = self._slices(dataset.train.y, dataset.num_classes)
         test = self._slices(dataset.test.y, dataset.num_classes)
@@ -83,7 +82,7 @@ class AlphaGroups:
         """Return how many examples of each class (column) each group (row) gets."""
         groups = len(self.alphas)
         sizes = np.bincount(labels, minlength=num_classes)
-        remainder_first = np.arange(num_classes) % groups  # another group for each class
+        remainder_first = np.arange(num_classes) % groups  # other groups for each class
         cuts = (np.arange(groups + 1)[:, np.newaxis] * sizes + remainder_first) // groups
         return np.diff(cuts, axis=0)
 

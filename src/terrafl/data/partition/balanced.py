@@ -1,21 +1,19 @@
-r"""Deal the classes of one alpha group to its clients, loosely balanced in size.
+r"""Divide the classes of one alpha group among its clients, loosely balanced in size.
 
 Notes
 -----
-*When only masked clients have a share.* At small $\alpha$ one client has nearly all of a class,
-and if it is masked the other shares vanish in floating point: the code of the HiCS-FL authors
-then divides 0 by 0. Shares are kept as logarithms here, so renormalising is always exact: what
-is left is a Dirichlet draw over the unmasked clients, at small $\alpha$ one of them, uniformly
-chosen. Spreading the class evenly over all of them instead would contradict the one class per
-client that these scenarios have.
+*Only masked clients have a share.* At small $\alpha$ one client has nearly all of a class. If it is
+masked, the other shares are 0 in floating point, and the code of the HiCS-FL authors divides 0 by
+0. Here shares are logarithms, so they can always be renormalised: the result is a Dirichlet draw
+over the unmasked clients, at small $\alpha$ a uniform choice of one of them. Dividing the class
+evenly among them instead would contradict the one class per client of these scenarios.
 
-*When redrawing is hopeless.* Ten classes at $\alpha = 0.001$ reach about ten clients, so a group
-of 50 never has enough for everybody. After :data:`MAX_REDRAWS` the draw that lacked the fewest
-examples is mended by :func:`~terrafl.data.partition.repair.repair`, training first; a client's
-missing test examples are then sought in the classes that it trains on.
+*Redrawing cannot succeed.* Ten classes at $\alpha = 0.001$ reach about ten clients, so in a group
+of 50 some clients always have too few examples. After :data:`MAX_REDRAWS` draws, the draw with the
+smallest shortage is repaired by :func:`~terrafl.data.partition.repair.repair`, training examples
+first; a client's missing test examples are taken from the classes that it trains on if possible.
 
-*Tiny data sets.* Where a fifth of the mean size is under 1, a client still gets 1 training
-example.
+*Tiny data sets.* If a fifth of the mean size is below 1, a client still gets 1 training example.
 """
 
 from __future__ import annotations
@@ -32,7 +30,7 @@ __all__ = ["MAX_REDRAWS", "Dealt", "deal"]
 
 MAX_REDRAWS = 500
 """Draws discarded before the best is repaired. In the paper's scenarios a draw succeeds with a
-probability of about 0.02 or more, so that hardly one group in ten thousand comes to a repair."""
+probability of at least about 0.02, so about one group in 25,000 needs a repair at most."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,7 +60,7 @@ def deal(
     train_sizes: NDArray[np.int64],
     test_sizes: NDArray[np.int64],
 ) -> Dealt:
-    r"""Share every class by a Dirichlet draw over clients until nobody has too little.
+    r"""Divide every class by a Dirichlet draw over clients until each client has enough examples.
 
     1. For each class draw $q \sim \mathrm{Dir}(\alpha \mathbf{1}_m)$ over the $m$ clients; the
        same $q$ shares the class's training and test examples.
@@ -85,7 +83,7 @@ def deal(
     """
     least_train = max(1, int(train_sizes.sum()) // (5 * clients))
     least_test = int(test_sizes.sum()) // (5 * clients)
-    fewest = int(train_sizes.sum() + test_sizes.sum()) + 1  # more than any draw can lack
+    fewest = int(train_sizes.sum() + test_sizes.sum()) + 1  # above any possible shortage
     draws = 0
     while fewest > 0 and draws <= MAX_REDRAWS:
         draws += 1
@@ -100,12 +98,12 @@ def deal(
 
 
 def _share(laws: NDArray[np.float64], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Share classes of these sizes by one law each, in logarithms, under the balance mask."""
+    """Divide classes by one distribution each, in logarithms, under the balance mask."""
     clients, total = laws.shape[1], int(sizes.sum())
     counts = np.zeros((clients, len(sizes)), dtype=np.int64)
     held = np.zeros(clients, dtype=np.int64)
     for label in np.flatnonzero(sizes):
-        is_open = held * clients < total  # somebody is, or there would be nothing left to share
+        is_open = held * clients < total  # at least one is, or no example would be left
         counts[:, label] = apportion(int(sizes[label]), open_shares(laws[label], is_open))
         held += counts[:, label]
     return counts

@@ -1,4 +1,4 @@
-"""Every client sees the same law: examples dealt at random."""
+"""Every client has the same distribution: examples are divided at random."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from terrafl.data.dataset import Dataset
-from terrafl.data.partition.partition import Partition, numbered, require_enough
-from terrafl.data.partition.ragged import Ragged
+from terrafl.data.partition.partition import Partition, require_enough
 from terrafl.errors import require
 
 __all__ = ["Iid"]
@@ -17,9 +16,9 @@ __all__ = ["Iid"]
 
 @dataclass(frozen=True, slots=True)
 class Iid:
-    """Deal all examples at random, equally many to each client.
+    """Divide all examples at random, equally many to each client.
 
-    Where the division leaves a remainder, the first clients take one example more.
+    If there is a remainder, the first clients get one example more.
 
     Parameters
     ----------
@@ -35,14 +34,10 @@ class Iid:
         require(self.clients >= 1, "clients", self.clients, "at least 1")
 
     def partition(self, dataset: Dataset, generator: np.random.Generator) -> Partition:
-        """Deal the data set out."""
+        """Return the partition of a data set."""
         require_enough(dataset, self.clients, "clients")
-        return Partition(
-            client_ids=numbered(self.clients),
-            train=self._deal(len(dataset.train), generator),
-            test=self._deal(len(dataset.test), generator),
+        train, test = (
+            generator.permutation(np.arange(len(part)) % self.clients)
+            for part in (dataset.train, dataset.test)
         )
-
-    def _deal(self, examples: int, generator: np.random.Generator) -> Ragged:
-        owners = generator.permutation(np.arange(examples) % self.clients)
-        return Ragged.by_owner(owners, self.clients)
+        return Partition.of_owners(train, test, self.clients)

@@ -1,4 +1,4 @@
-r"""Label skew and size skew apart: a Dirichlet label law per client, with sizes of their own.
+r"""Label skew and size skew set separately: a Dirichlet label distribution per client.
 
 References
 ----------
@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from terrafl.data.dataset import Dataset
-from terrafl.data.partition.partition import Partition, numbered, require_enough
-from terrafl.data.partition.ragged import Ragged
+from terrafl.data.partition.partition import Partition, require_enough
 from terrafl.data.partition.shares import (
     apportion,
     even,
@@ -34,10 +33,10 @@ __all__ = ["LabelDirichlet"]
 
 @dataclass(frozen=True, slots=True)
 class LabelDirichlet:
-    r"""Draw for each client a label law $p_k \sim \mathrm{Dir}(\alpha \mathbf{1}_C)$ and fill it.
+    r"""Draw a label distribution $p_k \sim \mathrm{Dir}(\alpha \mathbf{1}_C)$ per client.
 
-    Client $k$ gets $n_k$ training examples, $n_k\, p_k(c)$ of class $c$, rounded at random.
-    Which ones is random too, and all training examples are dealt.
+    Client $k$ gets $n_k$ training examples, $n_k\, p_k(c)$ of class $c$, rounded at random. The
+    examples are drawn at random, and every training example is assigned.
 
     Parameters
     ----------
@@ -45,22 +44,22 @@ class LabelDirichlet:
         Number of clients, $N$.
     alpha
         Concentration, $\alpha$: small is skewed. Several values divide the clients into as many
-        contiguous groups, one value each; the first groups take one client more where needed.
+        contiguous groups, one value each; if needed, the first groups have one client more.
     sizes
         ``"equal"``: $n_k$ differ by at most one. ``"lognormal"``: $n_k - 1$ is in proportion
-        to $e^{\sigma z_k}$, $z_k \sim N(0, 1)$, whatever the skew.
+        to $e^{\sigma z_k}$, $z_k \sim N(0, 1)$, independent of the skew.
     size_sigma
         $\sigma$ of lognormal sizes.
 
     Notes
     -----
-    The paper draws examples until a class runs out, which leaves those served last with
-    whatever remains. Here the laws are first made to add up to the labels there are, see
-    :func:`~terrafl.data.partition.tilt.tilt`: with many clients and balanced classes that
-    changes them little. Rounding, and laws at small $\alpha$ that cannot be reconciled, may
-    still ask for more of a class than is left. Clients are served in random order, and a class
-    that is used up drops out of the laws of those still to come, which are renormalised over
-    the classes left. :class:`~terrafl.data.partition.skew.Skew` measures what came out.
+    The paper draws examples until a class runs out, so the last clients get whatever remains. Here
+    the distributions are first adjusted so that they add up to the existing labels, see
+    :func:`~terrafl.data.partition.tilt.tilt`; with many clients and balanced classes this changes
+    them little. Rounding, and distributions at small $\alpha$ that cannot be adjusted, may still
+    need more of a class than is left. Clients are served in random order; a class that is used up
+    is removed from the distributions of the remaining clients, which are renormalised.
+    :class:`~terrafl.data.partition.skew.Skew` measures the result.
 
     A client's test examples follow its training examples: of each class's test examples it
     gets the share that it has of the class's training examples.
@@ -84,7 +83,7 @@ class LabelDirichlet:
         return self.alpha if isinstance(self.alpha, tuple) else (self.alpha,)
 
     def partition(self, dataset: Dataset, generator: np.random.Generator) -> Partition:
-        """Deal the data set out."""
+        """Return the partition of a data set."""
         require_enough(dataset, self.clients, "clients")
         labels = dataset.train.y
         counts = self._counts(np.bincount(labels, minlength=dataset.num_classes), generator)
@@ -93,11 +92,7 @@ class LabelDirichlet:
             rows = generator.permutation(np.flatnonzero(labels == label))
             owners[rows] = np.repeat(np.arange(self.clients), held)
         test_owners = follow(generator, owners, labels, dataset.test.y, self.clients)
-        return Partition(
-            client_ids=numbered(self.clients),
-            train=Ragged.by_owner(owners, self.clients),
-            test=Ragged.by_owner(test_owners, self.clients),
-        )
+        return Partition.of_owners(owners, test_owners, self.clients)
 
     def _counts(
         self, stock: NDArray[np.int64], generator: np.random.Generator
@@ -129,7 +124,7 @@ def _take(
     law: NDArray[np.float64],
     stock: NDArray[np.int64],
 ) -> NDArray[np.int64]:
-    """Take labels by a law, given as logarithms, out of a stock that holds enough."""
+    """Take labels by a distribution, given as logarithms, out of a stock that is large enough."""
     taken = np.zeros_like(stock)
     while wanted := size - int(taken.sum()):  # each pass but the last uses up a class
         left = stock - taken

@@ -23,8 +23,8 @@ class ByOwner:
     Parameters
     ----------
     min_examples
-        Owners of fewer training examples than this are left out, and their examples, training
-        and test, belong to nobody. So do the test examples of owners who only have those.
+        Owners with fewer training examples are left out, and no client holds their training and
+        test examples. Owners with test examples only are left out, too.
     """
 
     name: ClassVar[str] = "owner"
@@ -35,7 +35,7 @@ class ByOwner:
         require(self.min_examples >= 1, "min_examples", self.min_examples, "at least 1")
 
     def partition(self, dataset: Dataset, generator: np.random.Generator) -> Partition:
-        """Deal the data set out; nothing here is random."""
+        """Return the partition of a data set; nothing is drawn."""
         train, test = dataset.train.group, dataset.test.group
         if train is None or test is None:
             raise DataError(
@@ -58,6 +58,6 @@ class ByOwner:
 
 
 def _positions(ids: NDArray[np.str_], group: NDArray[np.str_]) -> NDArray[np.int64]:
-    """Return where each name stands among the sorted ids; -1 where it does not."""
-    found = np.minimum(np.searchsorted(ids, group), len(ids) - 1)
-    return np.where(ids[found] == group, found, -1)
+    """Return the position of each name among the sorted ids; -1 if it is not there."""
+    positions = np.minimum(np.searchsorted(ids, group), len(ids) - 1)
+    return np.where(ids[positions] == group, positions, -1)

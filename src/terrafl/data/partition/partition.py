@@ -1,4 +1,4 @@
-"""Who holds which examples, and what a partitioner is."""
+"""The partition of a data set among clients, and the partitioner interface."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ class Partition:
     Parameters
     ----------
     client_ids
-        Client ids in string order, no two alike.
+        Distinct client ids in string order.
     train, test
         Rows of the data set's training and test examples, one list per client in the order of
-        ``client_ids``. Every client has something to train on; it may have nothing to test on.
+        ``client_ids``. Every client has training examples; it may have no test examples.
     redraws
-        How many random draws the scheme discarded because they broke its rules.
+        Number of random draws that were discarded because they broke the scheme's rules.
     repaired
-        How many examples the scheme moved by hand where redrawing did not help.
+        Number of examples that were moved because redrawing did not help.
     """
 
     client_ids: NDArray[np.str_]
@@ -47,23 +47,34 @@ class Partition:
         smallest = int(self.train.sizes().min(initial=1))
         require(smallest > 0, "partition", smallest, "1 training example or more for each client")
 
+    @classmethod
+    def of_owners(
+        cls, train: NDArray[np.int64], test: NDArray[np.int64], clients: int
+    ) -> Partition:
+        """Make a partition from the number of the client that owns each example."""
+        return cls(
+            client_ids=numbered(clients),
+            train=Ragged.by_owner(train, clients),
+            test=Ragged.by_owner(test, clients),
+        )
+
     def __len__(self) -> int:
         return len(self.client_ids)
 
 
 @runtime_checkable
 class Partitioner(Protocol):
-    """A way of dealing a data set out to clients.
+    """A way to divide a data set among clients.
 
-    A partitioner is a frozen dataclass whose constructor arguments are its settings; the
-    result depends on them, the data set and the generator alone.
+    A partitioner is a frozen dataclass whose constructor arguments are its settings. The result
+    depends only on them, the data set and the generator.
     """
 
     name: ClassVar[str]
     """The name used in configuration files and on the command line."""
 
     def partition(self, dataset: Dataset, generator: np.random.Generator) -> Partition:
-        """Deal the data set out."""
+        """Return the partition of a data set."""
         ...
 
 

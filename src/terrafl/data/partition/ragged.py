@@ -15,14 +15,14 @@ __all__ = ["Ragged"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ragged:
-    """The examples of every client: two arrays, however many clients there are.
+    """The examples of every client, in two arrays for any number of clients.
 
     Parameters
     ----------
     indices
         The rows, one after the other.
     offsets
-        Where each row starts, and where the last one ends: row $i$ is
+        The start of each row, and the end of the last: row $i$ is
         ``indices[offsets[i]:offsets[i + 1]]``.
 
     Examples
@@ -50,12 +50,12 @@ class Ragged:
 
     @classmethod
     def by_owner(cls, owners: NDArray[np.int64], count: int) -> Ragged:
-        """Collect what each of ``count`` owners holds, in rising order.
+        """Collect the examples of each of ``count`` owners, in rising order.
 
         Parameters
         ----------
         owners
-            The owner of each example, 0 .. count-1, or -1 for nobody.
+            The owner of each example, 0 .. count-1, or -1 for none.
         count
             The number of owners; some may hold nothing.
 
@@ -67,7 +67,7 @@ class Ragged:
         """
         sizes = np.bincount(owners[owners >= 0], minlength=count)
         offsets = np.concatenate([[0], np.cumsum(sizes)], dtype=np.int64)
-        in_order = np.argsort(owners, kind="stable")  # what nobody owns comes first
+        in_order = np.argsort(owners, kind="stable")  # examples without an owner come first
         return cls(in_order[len(owners) - offsets[-1] :].astype(np.int64, copy=False), offsets)
 
     def __len__(self) -> int:

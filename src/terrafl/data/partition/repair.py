@@ -1,4 +1,4 @@
-"""Bring every client up to a least size by moving as few examples as that takes."""
+"""Bring every client to a minimum size by moving as few examples as possible."""
 
 from __future__ import annotations
 
@@ -9,34 +9,34 @@ __all__ = ["repair", "shortage"]
 
 
 def shortage(counts: NDArray[np.int64], least: int) -> int:
-    """Return how many examples clients (rows) lack in all, each to hold the least size."""
+    """Return how many examples all clients (rows) together lack to reach the minimum size."""
     return int(np.maximum(least - counts.sum(axis=1), 0).sum())
 
 
 def repair(
     counts: NDArray[np.int64], least: int, preference: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], int]:
-    """Fill up the clients that hold too little from the largest piles of those who can spare.
+    """Give the clients below the minimum size examples of clients above it.
 
-    A pile is what one client holds of one class; its owner spares what it holds beyond the
-    least size. Clients in need are served in order. Each takes what it lacks from the pile
-    with the most to spare times its preference for the class (from any pile when no pile of a
-    preferred class is left), and from the next such pile if that does not suffice; ties go
-    to the first client, then to the first class.
+    A pile is the examples of one class that one client holds. A client can give what it holds
+    beyond the minimum size. Clients below it are served in order. Each takes what it lacks from
+    the pile with the largest product of spare examples and its preference for the class (from any
+    pile if no preferred class is left), then from the next one. Ties go to the first client, then
+    to the first class.
 
     Parameters
     ----------
     counts
         Examples of each class (column) that each client (row) holds.
     least
-        The least size; the clients together hold enough to reach it.
+        The minimum size; all clients together hold enough examples to reach it.
     preference
-        How much each client (row) would like each class (column).
+        The weight of each class (column) for each client (row).
 
     Returns
     -------
     repaired, moved
-        The new numbers, and how many examples changed hands: exactly the shortage.
+        The new numbers, and how many examples were moved: exactly the shortage.
 
     Examples
     --------

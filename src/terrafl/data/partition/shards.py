@@ -14,8 +14,7 @@ from typing import ClassVar
 import numpy as np
 
 from terrafl.data.dataset import Dataset
-from terrafl.data.partition.partition import Partition, numbered, require_enough
-from terrafl.data.partition.ragged import Ragged
+from terrafl.data.partition.partition import Partition, require_enough
 from terrafl.data.partition.shares import even, follow
 from terrafl.errors import require
 
@@ -24,7 +23,7 @@ __all__ = ["Shards"]
 
 @dataclass(frozen=True, slots=True)
 class Shards:
-    """Sort the training examples by label, cut them into equal shards, deal these at random.
+    """Sort the training examples by label, cut them into equal shards, assign these at random.
 
     Parameters
     ----------
@@ -35,10 +34,9 @@ class Shards:
 
     Notes
     -----
-    Examples of one label keep the order of the data set. Where the division leaves a
-    remainder, the first shards hold one example more. The paper has no test data per client:
-    here a client gets the share of each class's test examples that it has of the class's
-    training examples.
+    Examples of one label keep the order of the data set. If there is a remainder, the first shards
+    hold one example more. The paper has no test data per client: here a client gets the share of
+    each class's test examples that it has of the class's training examples.
     """
 
     name: ClassVar[str] = "shards"
@@ -52,7 +50,7 @@ class Shards:
         require(per_client >= 1, "shards_per_client", per_client, "at least 1")
 
     def partition(self, dataset: Dataset, generator: np.random.Generator) -> Partition:
-        """Deal the data set out."""
+        """Return the partition of a data set."""
         shards = self.clients * self.shards_per_client
         require_enough(dataset, shards, "clients x shards_per_client")
         labels = dataset.train.y
@@ -61,8 +59,4 @@ class Shards:
         by_label = np.argsort(labels, kind="stable")
         owners[by_label] = np.repeat(client_of_shard, even(len(labels), shards))
         test_owners = follow(generator, owners, labels, dataset.test.y, self.clients)
-        return Partition(
-            client_ids=numbered(self.clients),
-            train=Ragged.by_owner(owners, self.clients),
-            test=Ragged.by_owner(test_owners, self.clients),
-        )
+        return Partition.of_owners(owners, test_owners, self.clients)

@@ -1,4 +1,4 @@
-"""Arithmetic that partitioners share: Dirichlet laws, and whole examples out of fractions."""
+"""Arithmetic for partitioners: Dirichlet shares, and whole numbers of examples from fractions."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ __all__ = ["apportion", "even", "follow", "log_dirichlet", "open_shares", "requi
 
 
 def require_alphas(name: str, alphas: tuple[float, ...], clients: int) -> None:
-    """Raise unless these are concentrations of one or more groups of clients."""
+    """Raise unless these are valid concentrations of one or more groups of clients."""
     must = "one number or more, at most one per client"
     require(1 <= len(alphas) <= clients, name, alphas, must)
     # Below this the logarithms of shares would leave the range of floats.
-    sound = all(math.isfinite(alpha) and alpha >= 1e-12 for alpha in alphas)
-    require(sound, name, alphas, "at least 1e-12 and finite")
+    valid = all(math.isfinite(alpha) and alpha >= 1e-12 for alpha in alphas)
+    require(valid, name, alphas, "at least 1e-12 and finite")
 
 
 def even(total: int, parts: int) -> NDArray[np.int64]:
-    """Divide a number as evenly as whole numbers allow; the first parts take one more.
+    """Divide a number into whole parts as evenly as possible; the first parts are larger by one.
 
     Examples
     --------
@@ -44,7 +44,7 @@ def apportion(
     Parameters
     ----------
     total
-        What is divided, $n$.
+        The number to divide, $n$.
     shares
         Weights $s_i \ge 0$, not all of them 0; a part of weight 0 gets nothing.
     offset
@@ -76,9 +76,9 @@ def log_dirichlet(
 
     Notes
     -----
-    At $\alpha = 0.001$ most $G_i$ are smaller than the smallest float. In logarithms they stay
-    apart, so shares can be renormalised over any subset, and the result is again a symmetric
-    Dirichlet draw over that subset, as it is for exact numbers.
+    At $\alpha = 0.001$ most $G_i$ are smaller than the smallest float. Their logarithms stay
+    distinct, so shares can be renormalised over any subset, and the result is again a symmetric
+    Dirichlet draw over that subset, as with exact numbers.
     """
     gamma = generator.standard_gamma(np.add(alpha, 1.0), size=shape)
     return np.log(gamma) - generator.standard_exponential(shape) / alpha
@@ -98,14 +98,14 @@ def follow(
     test_labels: NDArray[np.int64],
     clients: int,
 ) -> NDArray[np.int64]:
-    """Deal test examples so that each class is shared among clients as in training.
+    """Divide test examples so that each class is shared among clients as in training.
 
-    A class that nobody trains on is shared evenly.
+    A class without training examples is divided evenly.
 
     Parameters
     ----------
     generator
-        Draws, per class, who gains from rounding.
+        Draws the rounding of each class.
     owners, labels
         The client and the label of each training example.
     test_labels
@@ -118,11 +118,11 @@ def follow(
     owners
         The client of each test example.
     """
-    dealt = np.empty(len(test_labels), dtype=np.int64)
+    test_owners = np.empty(len(test_labels), dtype=np.int64)
     for label in np.unique(test_labels):
         rows = np.flatnonzero(test_labels == label)
         shares = np.bincount(owners[labels == label], minlength=clients)
         weights = shares if shares.any() else np.ones(clients, dtype=np.int64)
         counts = apportion(len(rows), weights, offset=generator.random())
-        dealt[rows] = np.repeat(np.arange(clients), counts)
-    return dealt
+        test_owners[rows] = np.repeat(np.arange(clients), counts)
+    return test_owners

@@ -14,19 +14,19 @@ __all__ = ["Holdings", "Skew"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Holdings:
-    r"""What each client holds, in the order of client ids.
+    r"""The examples of each client in numbers, in the order of client ids.
 
     Parameters
     ----------
     sizes
         Training examples, $|D_k|$.
     distances
-        Total-variation distance between the client's label law and that of all examples,
+        Total-variation distance between the label distributions of the client and of all examples,
         $\frac{1}{2} \sum_c |p_k(c) - p(c)|$.
     labels
-        The class it holds most of; the smallest of equals.
+        The most frequent class; the smallest of equals.
     num_held
-        Classes that it holds.
+        Number of classes.
     """
 
     sizes: NDArray[np.int64]
@@ -46,7 +46,7 @@ class Holdings:
         )
         client, label = np.divmod(piles, num_classes)
         pooled = np.bincount(held, minlength=num_classes) / len(held)
-        # Half the absolute differences of two laws is 1 minus what they have in common.
+        # Half the sum of absolute differences of two distributions is 1 minus their overlap.
         shared = np.minimum(counts / sizes[client], pooled[label])
         common = np.bincount(client, weights=shared, minlength=len(sizes))
         largest_first = np.lexsort((label, -counts, client))
@@ -80,12 +80,12 @@ class Skew:
     mean_classes
         Number of classes that a client holds, averaged over clients.
     mean_distance
-        Total-variation distance between a client's label law $p_k$ and the law $p$ of all
-        clients' examples together, averaged over clients,
-        $\frac{1}{N} \sum_k \frac{1}{2} \sum_c |p_k(c) - p(c)|$: 0 when all are alike, near 1
-        when each holds one of many classes.
+        Total-variation distance between a client's label distribution $p_k$ and the distribution
+        $p$ of all examples, averaged over clients,
+        $\frac{1}{N} \sum_k \frac{1}{2} \sum_c |p_k(c) - p(c)|$: 0 if all are equal, near 1 if
+        each client holds one of many classes.
     redraws, repaired
-        What the partitioner had to do, see :class:`~terrafl.data.partition.partition.Partition`.
+        See :class:`~terrafl.data.partition.partition.Partition`.
     """
 
     clients: int
@@ -105,7 +105,7 @@ class Skew:
 
     @classmethod
     def from_holdings(cls, partition: Partition, holdings: Holdings) -> Skew:
-        """Sum up what the clients of a partition hold."""
+        """Summarise the holdings of a partition's clients."""
         sizes = holdings.sizes
         return cls(
             clients=len(partition),

@@ -1,4 +1,4 @@
-"""Make the label laws of clients add up to the labels there are."""
+"""Adjust the label distributions of clients so that they add up to the existing labels."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _TOLERANCE = 1e-6
 def tilt(
     laws: NDArray[np.float64], sizes: NDArray[np.int64], stock: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    r"""Weigh classes, for all clients alike, so that demand meets supply.
+    r"""Weight classes, equally for all clients, so that demand equals supply.
 
-    The laws become $p'_k(c) = w_c\, p_k(c) / \sum_{c'} w_{c'}\, p_k(c')$ with the weights for
-    which $\sum_k n_k\, p'_k(c) = s_c$. They are found by scaling each $w_c$ by supply over
-    demand, again and again (iterative proportional fitting).
+    The distributions become $p'_k(c) = w_c\, p_k(c) / \sum_{c'} w_{c'}\, p_k(c')$ with the weights
+    for which $\sum_k n_k\, p'_k(c) = s_c$. They are found by scaling each $w_c$ by supply over
+    demand repeatedly (iterative proportional fitting).
 
     Parameters
     ----------
@@ -36,8 +36,8 @@ def tilt(
 
     Notes
     -----
-    Laws that put nearly everything on one class cannot always be reconciled. After a hundred
-    passes the demand is left as near to the supply as it has come.
+    If distributions put nearly all weight on one class, there may be no solution. After a hundred
+    passes the demand stays as close to the supply as it has come.
     """
     supply, log_sizes = np.log(stock), np.log(sizes)[:, np.newaxis]
     for _ in range(_PASSES):
@@ -50,7 +50,7 @@ def tilt(
 
 
 def _log_sum(logs: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
-    """Return the logarithm of a sum of exponentials, none of them too small to count."""
+    """Return the logarithm of a sum of exponentials, without underflow."""
     most = logs.max(axis=axis, keepdims=True)
     total: NDArray[np.float64] = most + np.log(np.exp(logs - most).sum(axis=axis, keepdims=True))
     return total

@@ -1,7 +1,9 @@
-"""The data sets, one file each."""
+"""The data sets, one file each, and the catalog of all of them."""
 
-from terrafl.data.sets.cifar10 import CIFAR10
-from terrafl.data.sets.cifar100 import CIFAR100
+from typing import Any
+
+from terrafl.data.entry import Entry
+from terrafl.data.sets.cifar import CIFAR10, CIFAR100
 from terrafl.data.sets.digits import DIGITS
 from terrafl.data.sets.femnist import FEMNIST
 from terrafl.data.sets.fmnist import FMNIST
@@ -9,13 +11,9 @@ from terrafl.data.sets.har import HAR
 from terrafl.data.sets.tiny_imagenet import TINY_IMAGENET
 from terrafl.data.sets.unipen62 import UNIPEN62
 
-__all__ = [
-    "CIFAR10",
-    "CIFAR100",
-    "DIGITS",
-    "FEMNIST",
-    "FMNIST",
-    "HAR",
-    "TINY_IMAGENET",
-    "UNIPEN62",
-]
+__all__ = ["CATALOG"]
+
+CATALOG: dict[str, Entry[Any]] = {  # Any: the files of each have their own kind of content
+    entry.name: entry
+    for entry in (DIGITS, FMNIST, CIFAR10, CIFAR100, TINY_IMAGENET, FEMNIST, UNIPEN62, HAR)
+}

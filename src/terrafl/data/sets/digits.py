@@ -1,6 +1,6 @@
-"""Digits: 8 x 8 grey images of handwritten digits, which scikit-learn carries inside it.
+"""Digits: 8 x 8 grey images of handwritten digits, shipped with the package.
 
-The file is read where it lies: importing scikit-learn to get at it takes more than a second.
+The file has the content of scikit-learn's copy; see ``digits.LICENSE.txt`` beside it.
 
 References
 ----------
@@ -10,7 +10,6 @@ Repository, 1998 (its test set). CC BY 4.0.
 
 from __future__ import annotations
 
-import importlib.util
 import io
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,13 +18,13 @@ import numpy as np
 
 from terrafl.data.dataset import Dataset, Examples, Normalisation
 from terrafl.data.entry import Entry
-from terrafl.data.files import Bytes, DataFile
+from terrafl.data.files import Bytes, GzipFile
 from terrafl.data.partition.shares import apportion
 from terrafl.errors import DataError
 
 __all__ = ["DIGITS"]
 
-_FILE = DataFile(
+_FILE = GzipFile(
     name="digits.csv.gz",
     size=264712,
     sha256="6ebb3d2fee246a4e99363262ddf8a00a3c41bee6014c373ed9d9216ba7f651b8",
@@ -33,15 +32,8 @@ _FILE = DataFile(
 _NUM_TRAIN, _NUM_TEST = 1437, 360
 
 
-def _folders(root: Path | None) -> tuple[Path, ...]:
-    """Return scikit-learn's own folder, whatever the user's is."""
-    package = importlib.util.find_spec("sklearn")
-    places = package.submodule_search_locations if package else None
-    return tuple(Path(place) / "datasets" / "data" for place in places or ())
-
-
 def _decode(contents: Mapping[str, Bytes], generator: np.random.Generator) -> Dataset:
-    """Divide the digits 80 to 20, each class in proportion; both parts keep the file's order."""
+    """Divide every class 80 to 20; both parts keep the order of the file."""
     try:
         table = np.loadtxt(io.BytesIO(contents[_FILE.name]), delimiter=",", dtype=np.uint8)
     except ValueError as error:
@@ -64,12 +56,12 @@ def _decode(contents: Mapping[str, Bytes], generator: np.random.Generator) -> Da
 
 DIGITS = Entry(
     name="digits",
-    title="Handwritten digits, 8 x 8 grey images, part of scikit-learn",
+    title="Handwritten digits, 8 x 8 grey images, shipped with terrafl",
     num_train=_NUM_TRAIN,
     num_test=_NUM_TEST,
     num_classes=10,
     files=(_FILE,),
-    folders=_folders,
-    other_way="install scikit-learn again: `pip install --force-reinstall scikit-learn`",
     decode=_decode,
+    system=(Path(__file__).parent,),
+    alternative="install terrafl again: `pip install --force-reinstall terrafl`",
 )

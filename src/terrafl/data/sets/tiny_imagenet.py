@@ -1,7 +1,7 @@
 """Tiny ImageNet: 64 x 64 colour images of 200 kinds of things, in the official folder.
 
 110,000 JPEG files are decoded once and kept as two arrays, see :mod:`terrafl.data.cache`. The
-official test images have no labels; the validation images are the test set, as usual.
+official test images have no labels, so the validation images are the test set, as is usual.
 
 References
 ----------
@@ -20,11 +20,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from terrafl.data.archive import Archive
+from terrafl.data.archives import Archive
 from terrafl.data.cache import ArrayWriter, cache_place, cached_arrays
 from terrafl.data.dataset import Dataset, Examples, Normalisation
 from terrafl.data.entry import Entry
-from terrafl.data.files import Progress, search_folders
+from terrafl.data.files import Progress, Published
 from terrafl.data.images import decode_image
 from terrafl.data.npz import Arrays
 from terrafl.errors import DataError
@@ -37,73 +37,63 @@ _WNID = re.compile(r"n\d{8}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ImageTree:
-    """The official folder, known by the content of all its files.
+class ImageTree(Published[Arrays]):
+    """The official folder, identified by the content of its files.
 
     Parameters
     ----------
-    name
-        The folder's name.
     num_classes, num_per_class, num_val
-        Its classes, the training images of each, and the validation images.
-    size
-        Bytes that all its files take.
+        Numbers of classes, of training images per class, and of validation images.
     sha256
         SHA-256 over wnids.txt, words.txt, val/val_annotations.txt, the classes' box files and
         the images, classes in the order of their names, images in the order of their numbers.
     """
 
-    name: str
     num_classes: int
     num_per_class: int
     num_val: int
-    size: int
     sha256: str
 
     def find(self, folder: Path) -> Path | None:
-        """Return where the tree stands in this folder, right or wrong."""
+        """Return the tree's path in this folder, valid or not."""
         path = folder / self.name
         return path if (path / "wnids.txt").is_file() else None
 
-    def verify(self, path: Path) -> None:
-        """Raise unless every file has the right content."""
+    def verify(self, path: Path) -> str:
+        """Raise unless every file has the published content."""
         digest = hashlib.sha256()
-        for name, limit in self.files(path):
-            digest.update(_read(path / name, limit))
+        for name in self.files(path):
+            digest.update(_read(path / name))
         self._require(digest.hexdigest(), path)
+        return ""
 
-    def files(self, path: Path) -> Iterator[tuple[str, int]]:
-        """Yield the name of each file and the most bytes it may take, in the checksum's order.
-
-        The first is wnids.txt, which names the others: it must stand at the path by the time
-        that the second is asked for.
-        """
-        yield "wnids.txt", _MAX_TEXT
+    def files(self, path: Path) -> Iterator[str]:
+        """Yield the name of each file, in the checksum's order."""
         wnids = self._wnids(path)
-        yield "words.txt", _MAX_TEXT
-        yield "val/val_annotations.txt", _MAX_TEXT
+        yield from ("wnids.txt", "words.txt", "val/val_annotations.txt")
         for wnid in wnids:
-            yield f"train/{wnid}/{wnid}_boxes.txt", _MAX_TEXT
+            yield f"train/{wnid}/{wnid}_boxes.txt"
         for wnid in wnids:
             for i in range(self.num_per_class):
-                yield f"train/{wnid}/images/{wnid}_{i}.JPEG", _MAX_IMAGE
+                yield f"train/{wnid}/images/{wnid}_{i}.JPEG"
         for i in range(self.num_val):
-            yield f"val/images/val_{i}.JPEG", _MAX_IMAGE
+            yield f"val/images/val_{i}.JPEG"
 
     def read(self, path: Path, progress: Progress | None = None) -> Arrays:
-        """Return images and labels, decoded the first time and mapped ever after."""
+        """Return images and labels, decoded the first time and mapped later."""
         place = cache_place(path, f"{self.name}-{self.sha256[:16]}")
         return cached_arrays(place, lambda folder: self._decode(path, folder, progress))
 
     def _decode(self, path: Path, folder: Path, progress: Progress | None) -> None:
-        """Write arrays of what the tree holds; checked in passing, since reading it is slow."""
+        """Write the tree's arrays; verify the checksum in the same pass, as reading is slow."""
         digest, done, image_shape = hashlib.sha256(), 0, (3, _SIDE, _SIDE)
+        total = self.num_classes * self.num_per_class + self.num_val
         with (
-            ArrayWriter(folder / "train_x.npy", "|u1", (self._num_train, *image_shape)) as train,
-            ArrayWriter(folder / "test_x.npy", "|u1", (self.num_val, *image_shape)) as test,
+            ArrayWriter(folder / "train_x.npy", "|u1", image_shape) as train,
+            ArrayWriter(folder / "test_x.npy", "|u1", image_shape) as test,
         ):
-            for name, limit in self.files(path):
-                content = _read(path / name, limit)
+            for name in self.files(path):
+                content = _read(path / name)
                 digest.update(content)
                 if not name.endswith(".JPEG"):
                     continue
@@ -111,30 +101,26 @@ class ImageTree:
                 (train if name.startswith("train/") else test).append(image[np.newaxis])
                 done += 1
                 if progress is not None and done % 500 == 0:
-                    progress(self.name, done, self._num_train + self.num_val)
+                    progress(self.name, done, total)
         self._require(digest.hexdigest(), path)
         train_y = np.repeat(np.arange(self.num_classes), self.num_per_class)
         np.save(folder / "train_y.npy", train_y, allow_pickle=False)
         np.save(folder / "test_y.npy", self._val_labels(path), allow_pickle=False)
-
-    @property
-    def _num_train(self) -> int:
-        return self.num_classes * self.num_per_class
 
     def _require(self, digest: str, path: Path) -> None:
         if digest != self.sha256:
             raise DataError(f"the sha256 of {path}'s files must be {self.sha256}; got {digest}.")
 
     def _wnids(self, path: Path) -> list[str]:
-        """Return the classes in the order of their names, which is that of their labels."""
-        wnids = sorted(_read(path / "wnids.txt", _MAX_TEXT).decode(errors="replace").split())
+        """Return the classes in the order of their names, which is the order of labels."""
+        wnids = sorted(_read(path / "wnids.txt").decode(errors="replace").split())
         if len(set(wnids)) != self.num_classes or not all(map(_WNID.fullmatch, wnids)):
             raise DataError(f"{path / 'wnids.txt'} must name {self.num_classes} WordNet classes.")
         return wnids
 
     def _val_labels(self, path: Path) -> NDArray[np.int64]:
         annotations = path / "val" / "val_annotations.txt"
-        lines = _read(annotations, _MAX_TEXT).decode(errors="replace").splitlines()
+        lines = _read(annotations).decode(errors="replace").splitlines()
         wnid_of = dict(line.split("\t")[:2] for line in lines if line.count("\t") >= 1)
         label_of = {wnid: label for label, wnid in enumerate(self._wnids(path))}
         try:
@@ -144,7 +130,8 @@ class ImageTree:
         return np.array(labels, dtype=np.int64)
 
 
-def _read(path: Path, limit: int) -> bytes:
+def _read(path: Path) -> bytes:
+    limit = _MAX_IMAGE if path.suffix == ".JPEG" else _MAX_TEXT
     try:
         with path.open("rb") as stream:
             content = stream.read(limit + 1)
@@ -160,13 +147,8 @@ _TREE = ImageTree(
     num_classes=200,
     num_per_class=500,
     num_val=10000,
-    size=219831796,
     sha256="0ee0419fd1116e3446b0fb22a22efa1134ef9b82b3f050d155db0b565c87e7a7",
 )
-
-
-def _folders(root: Path | None) -> tuple[Path, ...]:
-    return search_folders(root, ("tiny-imagenet",))
 
 
 def _dataset(contents: Mapping[str, Arrays], generator: np.random.Generator) -> Dataset:
@@ -184,7 +166,7 @@ def _dataset(contents: Mapping[str, Arrays], generator: np.random.Generator) -> 
         train=train,
         test=test,
         num_classes=200,
-        # Mean and sd of the training pixels; a pretrained backbone has a normalisation of its own.
+        # Mean and sd of the training pixels; a pretrained backbone has its own normalisation.
         normalisation=Normalisation(255.0, (0.4802, 0.4481, 0.3975), (0.2764, 0.2689, 0.2816)),
     )
 
@@ -196,14 +178,14 @@ TINY_IMAGENET = Entry(
     num_test=10000,
     num_classes=200,
     files=(_TREE,),
-    folders=_folders,
     decode=_dataset,
+    subfolders=("tiny-imagenet",),
     base_url="https://cs231n.stanford.edu/",
-    folder="tiny-imagenet",
     archive=Archive(
         name="tiny-imagenet-200.zip",
         size=248100043,
         sha256="6198c8ae015e2b3e007c7841da39ec069199b9aa3bfa943a462022fe5e43c821",
+        unpacked_limit=300_000_000,
     ),
     slow=True,
 )

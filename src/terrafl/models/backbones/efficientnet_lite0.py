@@ -18,7 +18,7 @@ __all__ = ["EfficientNetLite0"]
 
 
 class Stage(NamedTuple):
-    """Blocks of one shape; the first one has the stride."""
+    """Blocks of one shape; the first has the stride."""
 
     blocks: int
     kernel: int
@@ -87,8 +87,7 @@ class InvertedResidual(nn.Module):
 class EfficientNetLite0(nn.Module):
     """The smallest Lite network, up to its 1280 features.
 
-    The classifier ``_fc`` of ImageNet's 1000 classes is there to be loaded; features do not use
-    it.
+    The classifier ``_fc`` of ImageNet's 1000 classes is loaded, but the features do not use it.
     """
 
     def __init__(self) -> None:

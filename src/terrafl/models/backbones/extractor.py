@@ -1,4 +1,4 @@
-"""Turn stored images into the features that a frozen backbone sees in them."""
+"""Compute the features of images with a frozen backbone."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from terrafl.models.backbones.protocol import Backbone
 
 __all__ = ["FeatureExtractor"]
 
-_BATCH = 16  # on one core the fastest: what passes between layers stays in the cache
+_BATCH = 16  # fastest on one core: activations stay in the cache
 
 
 class FeatureExtractor:
-    """A backbone with its pretrained weights, never trained again.
+    """A backbone with its pretrained weights, which are not trained further.
 
     Parameters
     ----------
     backbone
-        Which, and at which resolution.
+        The backbone and its resolution.
     root
-        Where to look for the weights, see
+        Where to search the weights, see
         :meth:`terrafl.models.backbones.weights.WeightsFile.load`.
 
     Notes
     -----
-    An image's features may differ in the last bits between numbers of torch threads, between
-    machines, and with the images it shares a batch of 16 with; a caller who keeps features
-    keeps the first two the same and hands images over in multiples of 16.
+    The last bits of an image's features depend on the number of torch threads, on the machine and
+    on the other images in its batch of 16. A caller that stores features must keep the first two
+    fixed and pass images in multiples of 16.
     """
 
     def __init__(self, backbone: Backbone, root: Path | None = None) -> None:
@@ -42,7 +42,9 @@ class FeatureExtractor:
         try:
             self._network.load_state_dict(tensors, strict=True)
         except RuntimeError as error:
-            raise DataError(f"{backbone.weights.name} does not fit {backbone.name}.") from error
+            raise DataError(
+                f"{backbone.weights.name} must hold the tensors of {backbone.name}; got others."
+            ) from error
         self._network.eval().requires_grad_(False)
         layout = torch.channels_last  # a quarter faster
         self._network.to(memory_format=layout)  # type: ignore[call-overload]  # not in its stub
@@ -53,7 +55,7 @@ class FeatureExtractor:
     def features(self, images: NDArray[np.uint8]) -> NDArray[np.float32]:
         """Return the features (n, d) of images (n, 3, height, width)."""
         if images.ndim != 4 or images.shape[1] != 3:
-            raise DataError(f"a backbone needs images of three channels; got {images.shape}.")
+            raise DataError(f"a backbone needs images with three channels; got {images.shape}.")
         features = np.empty((len(images), self._num_features), dtype=np.float32)
         for start in range(0, len(images), _BATCH):
             batch = slice(start, start + _BATCH)

@@ -1,4 +1,4 @@
-"""What a backbone is: a network trained elsewhere, kept frozen, that turns images into features."""
+"""The backbone interface: a frozen, pretrained network that turns images into features."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Backbone", "InputNormalisation"]
 
 
 class InputNormalisation(NamedTuple):
-    r"""What the weights expect: $(x - mean_c) / sd_c$ per channel $c$, for pixels in [0, 1]."""
+    r"""The expected input: $(x - mean_c) / sd_c$ per channel $c$, for pixels in [0, 1]."""
 
     mean: tuple[float, float, float]
     sd: tuple[float, float, float]
@@ -23,7 +23,7 @@ class InputNormalisation(NamedTuple):
 class Backbone(Protocol):
     """A pretrained network.
 
-    A frozen dataclass whose constructor arguments are its settings, as a model is.
+    A frozen dataclass whose constructor arguments are its settings, like a model.
     """
 
     name: ClassVar[str]
@@ -33,9 +33,9 @@ class Backbone(Protocol):
 
     @property
     def input_size(self) -> int:
-        """Height and width in pixels that images are enlarged to."""
+        """Height and width in pixels to which images are resized."""
         ...
 
     def build(self) -> nn.Module:
-        """Return the network whose tensors the weights name, and whose output is features."""
+        """Return the network, which has the tensors of the weights file and outputs features."""
         ...

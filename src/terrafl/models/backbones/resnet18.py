@@ -40,7 +40,7 @@ class BasicBlock(nn.Module):
 class ResNet18(nn.Module):
     """The 18-layer residual network, up to its 512 features.
 
-    The classifier ``fc`` of ImageNet's 1000 classes is there to be loaded; features do not use it.
+    The classifier ``fc`` of ImageNet's 1000 classes is loaded, but the features do not use it.
     """
 
     def __init__(self) -> None:

@@ -1,10 +1,9 @@
-"""Pretrained weights: published files, known by their checksum, looked for on this machine."""
+"""Published files of pretrained weights, verified by their checksum."""
 
 from __future__ import annotations
 
 import hashlib
 import importlib.util
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from pickle import UnpicklingError
@@ -34,9 +33,9 @@ class WeightsFile:
     remedy
         How to get it, in one sentence; ``{home}`` stands for the user's folder.
     base_url
-        Where it is published, over https; empty where it is not.
+        Where it is published, over https; empty if it is not.
     package
-        A Python package that carries it in ``models``, if one does; it is not imported.
+        A Python package that has it in ``models``, if there is one; it is not imported.
     """
 
     name: str
@@ -46,57 +45,45 @@ class WeightsFile:
     base_url: str = ""
     package: str = ""
 
-    @property
-    def limit(self) -> int:
-        """Most bytes that it may take."""
-        return self.size
-
-    @property
-    def proof(self) -> str:
-        """How to recognise the right file."""
-        return f"its sha256 must be {self.sha256}"
-
     def folders(self, root: Path | None) -> tuple[Path, ...]:
-        """Return where it is looked for: ``weights`` in the user's folders, then the package.
+        """Return where it is searched: ``weights`` in the user's folders, then the package.
 
-        The first is where it is fetched to.
+        It is fetched to the first.
         """
         given = chosen(root)
         folders = [given / "weights", given] if given else []
         if root is None:
             folders.append(user_cache() / "weights")
-            found = importlib.util.find_spec(self.package) if self.package else None
-            places = found.submodule_search_locations if found else None
+            spec = importlib.util.find_spec(self.package) if self.package else None
+            places = spec.submodule_search_locations if spec else None
             folders += [Path(place) / "models" for place in places or ()]
         return tuple(folders)
 
     def load(self, root: Path | None = None) -> dict[str, Tensor]:
-        """Return the tensors by name, once the file has proved to be the right one.
+        """Return the tensors by name, after verifying the file.
 
         Parameters
         ----------
         root
-            Look here and nowhere else; ``None`` for ``$TERRAFL_DATA``, the user's cache and the
+            The only folder to search; ``None`` for ``$TERRAFL_DATA``, the user's cache and the
             package.
         """
         import torch
 
         path = self.locate(root)
         try:
-            # A pickle, as torch writes them; weights_only unpickles tensors and nothing else.
+            # torch writes pickles; weights_only unpickles nothing but tensors.
             return dict(torch.load(path, map_location="cpu", weights_only=True))
         except (UnpicklingError, RuntimeError, TypeError, ValueError) as error:
             raise DataError(f"{path} must hold tensors only; got: {error}.") from error
 
     def locate(self, root: Path | None = None) -> Path:
-        """Return where the file is, once it has proved to be the right one."""
+        """Return the file's path, after verifying it."""
         folders, remedy = self.folders(root), self.remedy.format(home=home(root))
         path = next((f / self.name for f in folders if (f / self.name).is_file()), None)
         if path is None:
             places = ", ".join(map(str, folders))
-            raise DataError(
-                f"the weights {self.name} are missing; looked for in {places}. {remedy}"
-            )
+            raise DataError(f"the weights {self.name} are missing; searched in {places}. {remedy}")
         try:
             self.verify(path)
         except DataError as error:
@@ -104,16 +91,11 @@ class WeightsFile:
         return path
 
     def verify(self, path: Path) -> None:
-        """Raise unless the file at this path is the right one."""
+        """Raise unless the file at this path is the published one."""
         try:
             with path.open("rb") as stream:
-                size = os.fstat(stream.fileno()).st_size
-                right = size == self.size
-                digest = hashlib.file_digest(stream, "sha256").hexdigest() if right else ""
+                digest = hashlib.file_digest(stream, "sha256").hexdigest()
         except OSError as error:
             raise DataError(f"{path} must be readable; got: {error}.") from error
         if digest != self.sha256:
-            raise DataError(
-                f"{path} must have {self.size} bytes and the sha256 {self.sha256}; "
-                f"got {size} bytes and {digest or 'another'}."
-            )
+            raise DataError(f"the sha256 of {path} must be {self.sha256}; got {digest}.")
