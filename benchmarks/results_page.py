@@ -11,11 +11,11 @@ import tomllib
 from collections import Counter
 from pathlib import Path
 
-from terrafl.experiments.reproduce.catalogue import read_table
-from terrafl.experiments.reproduce.gather import gather
-from terrafl.experiments.reproduce.write import write_figures
-from terrafl.reports.claims import judge_claims
-from terrafl.reports.paper_text import paper_markdown
+from terrafl.paper.catalog import read_table
+from terrafl.paper.claims import judge_claims
+from terrafl.paper.gather import gather
+from terrafl.paper.markdown import paper_markdown
+from terrafl.paper.write import write_figures
 
 ROOT = Path(__file__).parent.parent
 RESULTS, DOCS = ROOT / "results" / "paper", ROOT / "docs"

@@ -16,13 +16,13 @@ from terrafl.cli import options as o
 from terrafl.cli.progress import cell_progress, image_progress, item_progress
 from terrafl.errors import ConfigurationError
 from terrafl.experiments.api import default_workers
-from terrafl.experiments.reproduce.catalogue import read_table, table_names
-from terrafl.experiments.reproduce.gather import gather
-from terrafl.experiments.reproduce.perform import Prepared, perform, prepare
-from terrafl.experiments.reproduce.plan import Planned, chosen, plan
-from terrafl.experiments.reproduce.profiles import PROFILES, SHOWN, profile_named
-from terrafl.experiments.reproduce.write import write_table
-from terrafl.reports.paper_text import paper_markdown
+from terrafl.paper.catalog import read_table, table_names
+from terrafl.paper.gather import gather
+from terrafl.paper.markdown import paper_markdown
+from terrafl.paper.perform import Prepared, perform, prepare
+from terrafl.paper.plan import Planned, chosen, plan
+from terrafl.paper.profiles import PROFILES, SHOWN, profile_named
+from terrafl.paper.write import write_table
 
 __all__ = ["reproduce"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from terrafl.paper.export import paper_csv, paper_latex
+from terrafl.paper.markdown import paper_markdown
+from terrafl.paper.table import PaperTable
 from terrafl.reports.curves import draw_bars, draw_curves
-from terrafl.reports.paper import PaperTable
-from terrafl.reports.paper_export import paper_csv, paper_latex
-from terrafl.reports.paper_text import paper_markdown
 from terrafl.runs.atomic import write_atomically
 
 __all__ = ["write_figures", "write_table"]

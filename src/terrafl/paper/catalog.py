@@ -70,7 +70,7 @@ class Table:
 
 def table_names() -> list[str]:
     """Return the tables and figures that can be reproduced."""
-    folder = files("terrafl.experiments") / "tables"
+    folder = files("terrafl.paper") / "tables"
     return sorted(item.name.removesuffix(".toml") for item in folder.iterdir())
 
 
@@ -80,7 +80,7 @@ def read_table(name: str) -> Table:
     if name not in names:
         hint = suggest(name, names)
         raise ConfigurationError(f"the table must be one of {', '.join(names)}; got {name!r}{hint}")
-    plain = tomllib.loads((files("terrafl.experiments") / "tables" / f"{name}.toml").read_text())
+    plain = tomllib.loads((files("terrafl.paper") / "tables" / f"{name}.toml").read_text())
     paper = plain.get("paper", {"columns": []})
     scenarios = paper.pop("columns")
     printed = {

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from terrafl.paper.table import Block
 from terrafl.reports.comparison import Method
-from terrafl.reports.paper import Block
 
 __all__ = ["EQUAL_UPDATES", "LAST_ROUND", "LAST_TEN", "READINGS", "Place", "Reading", "place"]
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from terrafl.paper.standings import EQUAL_UPDATES, LAST_ROUND, READINGS, Reading, place
+from terrafl.paper.table import Block, Line, PaperTable
 from terrafl.reports.estimates import difference
 from terrafl.reports.formats import listed
-from terrafl.reports.paper import Block, Line, PaperTable
-from terrafl.reports.standings import EQUAL_UPDATES, LAST_ROUND, READINGS, Reading, place
 
 __all__ = ["Claim", "judge_claims"]
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from terrafl.experiments.config import RunConfig
-from terrafl.experiments.reproduce.plan import Planned
-from terrafl.experiments.reproduce.results import seconds_of
 from terrafl.experiments.run import execute
+from terrafl.paper.plan import Planned
+from terrafl.paper.results import seconds_of
 from terrafl.runs import RunFolder
 from terrafl.selection import Terraform
 

@@ -9,9 +9,9 @@ from pathlib import Path, PurePosixPath
 from terrafl.errors import ConfigurationError
 from terrafl.experiments.api import configure
 from terrafl.experiments.config import RunConfig
-from terrafl.experiments.reproduce.catalogue import Column, Row, Table
-from terrafl.experiments.reproduce.profiles import Profile
 from terrafl.experiments.sweep import Cell
+from terrafl.paper.catalog import Column, Row, Table
+from terrafl.paper.profiles import Profile
 from terrafl.reports.names import algorithm_name
 
 __all__ = ["Planned", "chosen", "plan"]

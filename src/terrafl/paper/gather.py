@@ -9,13 +9,13 @@ from statistics import fmean
 
 from terrafl.errors import RunFolderError
 from terrafl.experiments.api import configure
-from terrafl.experiments.reproduce.catalogue import Table
-from terrafl.experiments.reproduce.plan import Planned, plan
-from terrafl.experiments.reproduce.profiles import SHOWN, profile_named
-from terrafl.experiments.reproduce.results import read_result, read_seconds
+from terrafl.paper.catalog import Table
+from terrafl.paper.plan import Planned, plan
+from terrafl.paper.profiles import SHOWN, profile_named
+from terrafl.paper.results import read_result, read_seconds
+from terrafl.paper.table import Block, Line, PaperTable
 from terrafl.reports.collect import Run
 from terrafl.reports.comparison import Group, compare
-from terrafl.reports.paper import Block, Line, PaperTable
 from terrafl.runs import Summary
 
 __all__ = ["gather"]

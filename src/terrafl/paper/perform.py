@@ -12,10 +12,10 @@ from terrafl.data.files import Progress
 from terrafl.engine.features import OnImages
 from terrafl.errors import DataError, TerraflError
 from terrafl.experiments.backbone import compute_features, read_data
-from terrafl.experiments.reproduce.estimate import Pace, calibrate, expected_seconds
-from terrafl.experiments.reproduce.plan import Planned
-from terrafl.experiments.reproduce.results import export
 from terrafl.experiments.sweep import Cell, OnCell, sweep
+from terrafl.paper.estimate import Pace, calibrate, expected_seconds
+from terrafl.paper.plan import Planned
+from terrafl.paper.results import export
 from terrafl.runs import RunFolder
 
 __all__ = ["Prepared", "perform", "prepare"]

@@ -8,15 +8,15 @@ from dataclasses import replace
 
 import pytest
 
-from terrafl.experiments.reproduce.catalogue import Column, Row, Table
-from terrafl.experiments.reproduce.estimate import Pace, expected_seconds
-from terrafl.experiments.reproduce.gather import gather
-from terrafl.experiments.reproduce.perform import perform, prepare
-from terrafl.experiments.reproduce.plan import plan
-from terrafl.experiments.reproduce.profiles import PROFILES, Profile
-from terrafl.experiments.reproduce.write import write_table
-from terrafl.reports.paper_export import paper_csv
-from terrafl.reports.paper_text import paper_markdown
+from terrafl.paper.catalog import Column, Row, Table
+from terrafl.paper.estimate import Pace, expected_seconds
+from terrafl.paper.export import paper_csv
+from terrafl.paper.gather import gather
+from terrafl.paper.markdown import paper_markdown
+from terrafl.paper.perform import perform, prepare
+from terrafl.paper.plan import plan
+from terrafl.paper.profiles import PROFILES, Profile
+from terrafl.paper.write import write_table
 
 ROWS = (Row("Random", "random"), Row("Terraform", "terraform"))
 TABLE = Table(
@@ -44,7 +44,7 @@ def places(tmp_path):
 def done(digits, places, monkeypatch):
     assert perform(digits, workers=1, **places)
     monkeypatch.setattr(
-        "terrafl.experiments.reproduce.gather.profile_named",
+        "terrafl.paper.gather.profile_named",
         lambda name: TWO_ROUNDS if name == "laptop" else PROFILES[name],
     )
     return places["results"]
@@ -162,7 +162,7 @@ def test_seconds_of_training_stand_in_a_table_of_time(digits, places, monkeypatc
         printed={}, alone=True,
     )  # fmt: skip
     monkeypatch.setattr(
-        "terrafl.experiments.reproduce.gather.profile_named",
+        "terrafl.paper.gather.profile_named",
         lambda name: TWO_ROUNDS if name == "laptop" else PROFILES[name],
     )
     perform(plan(alone, TWO_ROUNDS), workers=1, **places)

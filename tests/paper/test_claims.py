@@ -2,8 +2,8 @@
 
 import pytest
 
-from terrafl.reports.claims import judge_claims
-from terrafl.reports.paper import PaperTable
+from terrafl.paper.claims import judge_claims
+from terrafl.paper.table import PaperTable
 
 RANGES = ("Q1 to Q3", "0 to 1", "0 to Q3", "Q1 to 1", "Q3 to 1")
 

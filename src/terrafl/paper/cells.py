@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from terrafl.paper.table import Block, Line, relative_gain
 from terrafl.reports.estimates import Score
 from terrafl.reports.formats import DASH, as_count, as_gap, as_mean_sd, as_megabytes, in_latex
-from terrafl.reports.paper import Block, Line, relative_gain
 
 __all__ = [
     "GAINS",

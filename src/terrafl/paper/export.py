@@ -7,10 +7,10 @@ import io
 from collections.abc import Iterator
 from dataclasses import asdict
 
+from terrafl.paper.cells import GAINS, LATEX, details, gains, overview
+from terrafl.paper.table import Block, Line, PaperTable, relative_gain
 from terrafl.reports.flat import score_columns
 from terrafl.reports.names import algorithm_name
-from terrafl.reports.paper import Block, Line, PaperTable, relative_gain
-from terrafl.reports.paper_cells import GAINS, LATEX, details, gains, overview
 
 __all__ = ["paper_csv", "paper_latex"]
 
