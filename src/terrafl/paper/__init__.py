@@ -1,1 +1,1 @@
-"""The paper's evaluation: its tables and figures as data, planned, run and shown beside ours."""
+"""The paper's evaluation: its tables, figures and claims, and our results for them."""

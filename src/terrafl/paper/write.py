@@ -15,7 +15,7 @@ __all__ = ["write_figures", "write_table"]
 
 
 def write_table(table: PaperTable, folder: Path) -> None:
-    """Write Markdown, CSV and LaTeX, and PNG and SVG of every column that has something to show."""
+    """Write Markdown, CSV and LaTeX, and PNG and SVG figures."""
     folder.mkdir(parents=True, exist_ok=True)
     texts = {
         "md": paper_markdown(table, figures=""),
@@ -28,7 +28,7 @@ def write_table(table: PaperTable, folder: Path) -> None:
 
 
 def write_figures(table: PaperTable, folder: Path, kinds: Sequence[str]) -> None:
-    """Draw every column in which more than one method was run, in these formats."""
+    """Draw every column with results of more than one method, in these formats."""
     for block in table.blocks:
         if block.group is None or not block.is_compared:
             continue
