@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from terrafl.algorithms import (
@@ -52,6 +52,7 @@ _CATALOGUES: Mapping[str, Mapping[str, type]] = {
     "aggregation": AGGREGATIONS,
 }
 _TABLES: Mapping[str, type] = {"training": LocalTraining, "guard": Guard, "attack": Attack}
+_PARTS = (*_CATALOGUES, *_TABLES)
 _OPTIONAL = frozenset({"backbone", "aggregation", "guard", "attack"})
 
 
@@ -139,29 +140,36 @@ class RunConfig:
 
     def to_plain(self) -> Plain:
         """Return the configuration as TOML values, from which :meth:`from_plain` restores it."""
-        found = {key: getattr(self, key) for key in _CATALOGUES}
-        parts = {key: to_plain_named(part) for key, part in found.items() if part is not None}
-        scalars = {
-            f.name: getattr(self, f.name)
-            for f in fields(self)
-            if f.name not in _CATALOGUES and f.name not in _TABLES
-        }
-        own = {key: value for key, value in scalars.items() if value is not None}
-        tables = {key: getattr(self, key) for key in _TABLES}
-        return own | parts | {k: to_plain(part) for k, part in tables.items() if part is not None}
+        parts = self.parts
+        scalars = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in _PARTS}
+        return (
+            {key: value for key, value in scalars.items() if value is not None}
+            | {key: to_plain_named(parts[key]) for key in _CATALOGUES if key in parts}
+            | {key: to_plain(parts[key]) for key in _TABLES if key in parts}
+        )
 
     @classmethod
     def from_plain(cls, plain: Plain) -> RunConfig:
         """Build a configuration from what :meth:`to_plain` returned, no scenario consulted."""
         return _build(plain)
 
+    def fresh(self) -> RunConfig:
+        """Return an equal configuration with new parts, which have not learned anything yet."""
+        return replace(self, **{key: replace(part) for key, part in self.parts.items()})
+
+    @property
+    def parts(self) -> Mapping[str, Any]:  # Any: dataclasses of many kinds
+        """The parts that are set, by name."""
+        every = {key: getattr(self, key) for key in _PARTS}
+        return {key: part for key, part in every.items() if part is not None}
+
     @property
     def experiment(self) -> str:
-        """A digest of all settings but seed and selector: what runs compared have in common."""
+        """A digest of all settings but seed and selector; runs that may be compared share it."""
         plain = self.to_plain()
-        # What happens to failures is no setting of the experiment: without any, nothing changes.
-        own = ("seed", "selector", "on_client_failure")
-        shared = {key: plain[key] for key in sorted(plain) if key not in own}
+        # The reaction to failures is not a setting of the experiment: it changes nothing else.
+        left_out = ("seed", "selector", "on_client_failure")
+        shared = {key: plain[key] for key in sorted(plain) if key not in left_out}
         return hashlib.sha256(json.dumps(shared, sort_keys=True).encode()).hexdigest()[:12]
 
     @property

@@ -8,7 +8,7 @@ from pathlib import Path
 from terrafl.errors import RunFolderError, UserError
 from terrafl.experiments.config import RunConfig, read_configuration
 from terrafl.experiments.drift import drift_since, require_none, warn_of_drift
-from terrafl.experiments.provenance import versions
+from terrafl.experiments.provenance import user_code, versions
 from terrafl.experiments.result import Result
 from terrafl.runs import RunFolder
 from terrafl.runs.atomic import write_atomically
@@ -150,5 +150,6 @@ def read_config(folder: RunFolder) -> RunConfig:
 def _write_config(folder: RunFolder, config: RunConfig) -> None:
     import tomli_w
 
-    plain = config.to_plain() | {"versions": versions()}
+    plain = config.to_plain()
+    plain["versions"] = versions() | user_code(config.parts.values())
     write_atomically(folder.config, tomli_w.dumps(plain).encode())
