@@ -71,7 +71,7 @@ class Learning(Random):
 
 @pytest.mark.parametrize("selector", SELECTORS, ids=repr)
 def test_a_fresh_configuration_is_equal_and_shares_no_part(selector):
-    config = configure(selector=selector, guard=True, aggregation="median")
+    config = configure(selector=selector, guard=True)
 
     fresh = config.fresh()
 
