@@ -24,7 +24,7 @@ from terrafl.data import PARTITIONERS, Partitioner, available, is_own
 from terrafl.engine.job import OnClientFailure, Precision
 from terrafl.engine.training import LocalTraining
 from terrafl.errors import ConfigurationError, require
-from terrafl.experiments.layers import (
+from terrafl.experiments.config_layers import (
     default_scenario,
     merged,
     read_configuration,

@@ -11,8 +11,8 @@ from pathlib import Path
 from terrafl.data.files import Progress
 from terrafl.engine.features import OnImages
 from terrafl.errors import DataError, TerraflError
-from terrafl.experiments.backbone import compute_features, read_data
 from terrafl.experiments.sweep import Cell, OnCell, sweep
+from terrafl.experiments.warm_up import compute_features, read_data
 from terrafl.paper.estimate import Pace, calibrate, expected_seconds
 from terrafl.paper.plan import Planned, ScenarioMethod
 from terrafl.paper.results import keep_results

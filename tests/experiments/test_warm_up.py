@@ -7,10 +7,10 @@ import pytest
 
 from terrafl.engine.features import require_weights
 from terrafl.errors import DataError
-from terrafl.experiments import backbone, training
-from terrafl.experiments.backbone import read_data
+from terrafl.experiments import training, warm_up
 from terrafl.experiments.config import resolve
 from terrafl.experiments.training import load_data
+from terrafl.experiments.warm_up import read_data
 from terrafl.models import BACKBONES
 from terrafl.models.backbones import WeightsFile
 
