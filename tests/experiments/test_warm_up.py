@@ -35,7 +35,7 @@ def read(monkeypatch):
         names.append(name)
         return SimpleNamespace(name=name)
 
-    for module in (backbone, training):
+    for module in (warm_up, training):
         monkeypatch.setattr(module, "load", load)
     monkeypatch.setattr(training, "with_features", lambda dataset, *_, **options: dataset)
     return names
