@@ -67,6 +67,16 @@ def test_every_public_name_is_there():
     assert set(terrafl.__all__) <= set(dir(terrafl))
 
 
+@pytest.mark.parametrize("package", ["terrafl", "terrafl.selection"])
+def test_a_star_import_brings_every_public_name(package):
+    names = {}
+    exec(f"from {package} import *", names)
+
+    listed = __import__(package, fromlist=["__all__"]).__all__
+    assert {"Terraform", "Random"} <= set(listed) <= set(names)
+    assert all(names[name] is not None for name in listed)
+
+
 def test_a_name_that_is_not_there_is_an_attribute_error():
     with pytest.raises(AttributeError, match="module 'terrafl' has no attribute 'nothing'"):
         _ = terrafl.nothing

@@ -8,45 +8,20 @@
 from typing import TYPE_CHECKING
 
 from terrafl._lazy import lazily
-from terrafl._version import __version__
 
 if TYPE_CHECKING:
-    from terrafl.algorithms import FedAvg, FedProx
-    from terrafl.defences.guard import Guard
-    from terrafl.experiments.api import compare, run
-    from terrafl.experiments.run import resume
-    from terrafl.selection import HBase, HiCSFL, Oort, PowerOfChoice, Random, Terraform
+    from terrafl._version import __version__ as __version__
+    from terrafl.algorithms import FedAvg as FedAvg
+    from terrafl.algorithms import FedProx as FedProx
+    from terrafl.defences.guard import Guard as Guard
+    from terrafl.experiments.api import compare as compare
+    from terrafl.experiments.api import run as run
+    from terrafl.experiments.run import resume as resume
+    from terrafl.selection import HBase as HBase
+    from terrafl.selection import HiCSFL as HiCSFL
+    from terrafl.selection import Oort as Oort
+    from terrafl.selection import PowerOfChoice as PowerOfChoice
+    from terrafl.selection import Random as Random
+    from terrafl.selection import Terraform as Terraform
 
-__all__ = [
-    "FedAvg",
-    "FedProx",
-    "Guard",
-    "HBase",
-    "HiCSFL",
-    "Oort",
-    "PowerOfChoice",
-    "Random",
-    "Terraform",
-    "__version__",
-    "compare",
-    "resume",
-    "run",
-]
-
-__getattr__ = lazily(
-    __name__,
-    {
-        **dict.fromkeys(("FedAvg", "FedProx"), "terrafl.algorithms"),
-        **dict.fromkeys(("compare", "run"), "terrafl.experiments.api"),
-        "resume": "terrafl.experiments.run",
-        "Guard": "terrafl.defences.guard",
-        **dict.fromkeys(
-            ("HBase", "HiCSFL", "Oort", "PowerOfChoice", "Random", "Terraform"),
-            "terrafl.selection",
-        ),
-    },
-)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = lazily(__name__, __file__)

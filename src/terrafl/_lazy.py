@@ -1,19 +1,43 @@
-"""Public names that are loaded when they are first used, so that importing a room stays cheap."""
+"""Public names that are loaded on first use, so that importing a package stays cheap."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import ast
+from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 
 __all__ = ["lazily"]
 
 
-def lazily(package: str, homes: Mapping[str, str]) -> Callable[[str], object]:
-    """Return a module's ``__getattr__`` that finds names in the modules they live in."""
+def lazily(package: str, file: str) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
+    """Return the ``__getattr__`` and ``__dir__`` of a package; the first finds ``__all__`` too.
+
+    The imports under ``if TYPE_CHECKING:`` in the package's file are the only list of its public
+    names: type checkers read them there, and so does this function.
+
+    Parameters
+    ----------
+    package, file
+        Its ``__name__`` and ``__file__``.
+    """
+    homes = {
+        alias.name: node.module
+        for block in ast.parse(Path(file).read_bytes()).body
+        if isinstance(block, ast.If)
+        for node in block.body
+        if isinstance(node, ast.ImportFrom) and node.module
+        for alias in node.names
+    }
+
+    def names() -> list[str]:
+        return sorted(homes)
 
     def find(name: str) -> object:
+        if name == "__all__":
+            return names()
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         return getattr(import_module(homes[name]), name)
 
-    return find
+    return find, names

@@ -20,7 +20,7 @@ from terrafl.errors import ConfigurationError
 if TYPE_CHECKING:
     from pydantic import ValidationError
 
-__all__ = ["build", "named", "suggest", "to_plain", "to_plain_named"]
+__all__ = ["build", "dotted", "named", "suggest", "to_plain", "to_plain_named"]
 
 Built = TypeVar("Built")
 Plain = dict[str, Any]  # Any: what TOML and JSON can hold
@@ -54,6 +54,21 @@ def _value(value: object) -> object:
     if isinstance(value, Fraction):
         return str(value)
     return value
+
+
+def dotted(plain: Mapping[str, Any], prefix: str = "") -> Plain:
+    """Return nested settings on one level, their names joined by dots.
+
+    Examples
+    --------
+    >>> dotted({"rounds": 5, "selector": {"name": "terraform", "search_range": ["Q1", "Q3"]}})
+    {'rounds': 5, 'selector.name': 'terraform', 'selector.search_range': ['Q1', 'Q3']}
+    """
+    flat: Plain = {}
+    for key, value in plain.items():
+        nested = isinstance(value, Mapping)
+        flat |= dotted(value, f"{prefix}{key}.") if nested else {prefix + key: value}
+    return flat
 
 
 def named(catalogue: Mapping[str, type[Built]], plain: Mapping[str, object], where: str) -> Built:

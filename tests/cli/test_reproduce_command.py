@@ -32,7 +32,10 @@ def test_a_budget_that_is_spent_at_once_begins_no_run(terrafl, tmp_path):
     said = terrafl("reproduce", "table1", "--only", "har", "--budget", "0s")
 
     assert said.code == 0
-    assert "the budget is spent; the same command goes on from here; no run was begun" in said.err
+    assert (
+        "the time budget is used up; run the same command again to resume; no run was started"
+        in (said.err)
+    )
     assert not (tmp_path / "runs").exists()
 
 

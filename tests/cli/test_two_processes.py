@@ -51,5 +51,7 @@ def test_a_killed_run_lets_go_of_its_folder(terrafl, tmp_path, busy):
     allowed = terrafl("resume", "run", "--quiet", "--workers=1", "--allow-drift")
 
     assert said.code == 2
-    assert said.err.startswith("error: run was begun under other conditions:\n  rounds  100000 -> ")
+    assert said.err.startswith(
+        "error: run was started under other conditions:\n  rounds  100000 -> "
+    )
     assert allowed.code == 0

@@ -121,5 +121,5 @@ def test_a_file_that_is_missing_is_said(tmp_path):
 
 
 def test_a_scenario_keeps_its_own_data(tmp_path):
-    with pytest.raises(ConfigurationError, match="which scenario digits is made of"):
+    with pytest.raises(ConfigurationError, match="for scenario digits"):
         terrafl.run(dataset="mine.npz", scenario="digits", rounds=1)

@@ -1,4 +1,4 @@
-"""A run must not be made of two halves unawares: what counts as a change, and what follows."""
+"""A run is not resumed under other conditions: what counts as a change, and what follows."""
 
 import json
 import os
@@ -6,17 +6,17 @@ import shutil
 import subprocess
 import sys
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-import terrafl
 from terrafl.errors import RunFolderError
-from terrafl.experiments import drift, training
+from terrafl.experiments import assemble, drift
 from terrafl.experiments.provenance import DECISIVE, versions
 from terrafl.experiments.run import execute, resume
-from terrafl.runs import read_events
+from terrafl.results_version import RESULTS_VERSION
+from terrafl.runs import RunFolder, read_events
+from terrafl.runs.checkpoint import Checkpoint, load, save
 
 
 class Interrupted(Exception):
@@ -74,10 +74,10 @@ def test_a_configuration_edited_by_hand_is_refused_with_what_changed(edited):
         resume(edited)
 
     assert str(refused.value).splitlines() == [
-        f"{edited} was begun under other conditions:",
+        f"{edited} was started under other conditions:",
         "  training.learning_rate  0.05 -> 0.1",
-        "Undo the change to get the result of an undisturbed run, or go on all the same with "
-        f"terrafl resume {edited} --allow-drift, which is written into the journal.",
+        "Undo the change to get the result of an uninterrupted run, or resume anyway with "
+        f"terrafl resume {edited} --allow-drift, which is noted in the journal.",
     ]
     assert files(edited) == before
 
@@ -123,7 +123,7 @@ def test_drift_interrupted_before_its_first_checkpoint_must_be_allowed_again(edi
     newest = max((edited / "checkpoints").iterdir())
     shutil.rmtree(newest)
 
-    with pytest.raises(RunFolderError, match="begun under other conditions"):
+    with pytest.raises(RunFolderError, match="started under other conditions"):
         resume(edited)
 
 
@@ -172,11 +172,11 @@ def test_a_run_that_begins_again_names_the_versions_that_made_it(run):
     assert resume(run).summary.versions["python"] == python
 
 
-def test_another_commit_or_python_alone_is_no_drift_and_leaves_no_trace(
+def test_another_commit_release_or_python_alone_is_no_drift_and_leaves_no_trace(
     run, pretend, config, tmp_path, written
 ):
     execute(config, tmp_path / "whole")
-    pretend(commit="f" * 40, python="3.99.0")
+    pretend(commit="f" * 40, python="3.99.0", terrafl="9.9.9")
 
     resume(run)
 
@@ -201,37 +201,67 @@ def test_other_instructions_of_the_processor_are_noticed(run):
     )
 
     assert done.returncode != 0
-    assert "was begun under other conditions" in done.stderr
+    assert "was started under other conditions" in done.stderr
     assert "  instructions  " in done.stderr
 
 
-@pytest.mark.parametrize(
-    ("name", "counts"),
-    [("engine/rounds.py", True), ("selection/oort/selector.py", True), ("cli/main.py", False)],
-)
-def test_the_source_counts_where_it_decides_a_result(tmp_path, name, counts):
-    copy = tmp_path / "terrafl"
-    shutil.copytree(
-        Path(terrafl.__file__).parent, copy, ignore=shutil.ignore_patterns("__pycache__")
-    )
-    code = "from terrafl.experiments.provenance import versions; print(versions()['source'])"
+@pytest.fixture
+def rewritten(run):
+    """Write the newest checkpoint's conditions again, changed."""
 
-    def source():
-        path = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
-        return subprocess.run(
-            [sys.executable, "-c", code],
-            env=os.environ | {"PYTHONPATH": path},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout.strip()
+    def rewrite(change):
+        path, checkpoint = next(load(run / "checkpoints"))
+        conditions = change(checkpoint.values["conditions"])
+        changed = Checkpoint({**checkpoint.values, "conditions": conditions}, checkpoint.arrays)
+        save(run / "checkpoints", int(path.name), changed)
 
-    before = source()
-    with (copy / name).open("a") as file:
-        file.write("\n# a change\n")
+    return rewrite
 
-    assert before == versions()["source"]
-    assert (source() != before) is counts
+
+def as_before_results_versions(source):
+    """Return conditions as they were kept when a digest of terrafl's source was one of them."""
+
+    def change(conditions):
+        kept = {k: v for k, v in conditions.items() if k != "results_version"}
+        return kept | {"source": source, "terrafl": "0.0.9"}
+
+    return change
+
+
+def test_a_checkpoint_of_older_code_is_refused_because_its_results_are_unknown(run, rewritten):
+    rewritten(as_before_results_versions("0123456789ab"))
+
+    changed = rf"\n  results_version  unknown \(source 0123456789ab\) -> {RESULTS_VERSION}\n"
+    with pytest.raises(RunFolderError, match=changed):
+        resume(run)
+    assert resume(run, allow_drift=True).summary.rounds == 3
+
+
+USER_SELECTOR = """
+from dataclasses import dataclass
+from terrafl.selection import Random
+
+@dataclass(slots=True, kw_only=True)
+class Mine(Random):
+    pass
+"""
+
+
+def test_another_source_of_a_users_class_is_refused(tiny, tmp_path, monkeypatch):
+    module = tmp_path / "users_selector.py"
+    module.write_text(USER_SELECTOR)
+    monkeypatch.syspath_prepend(tmp_path)
+    config = tiny(rounds=3, selector="users_selector:Mine")
+    with pytest.raises(Interrupted):
+        execute(config, tmp_path / "run", on_round=stop_after(1), checkpoint_every_s=0)
+    assert "code.users_selector" in drift.stored_versions(RunFolder(tmp_path / "run"))
+
+    module.write_text(USER_SELECTOR + "# edited\n")
+    with pytest.raises(RunFolderError, match=r"  code\.users_selector  \w{12} -> \w{12}\n"):
+        resume(tmp_path / "run")
+
+    module.write_text(USER_SELECTOR)
+    assert resume(tmp_path / "run").summary.rounds == 3
 
 
 def test_a_checkpoint_keeps_what_the_result_depends_on(run):
@@ -247,7 +277,7 @@ def test_a_checkpoint_keeps_what_the_result_depends_on(run):
 
 
 def test_other_data_than_the_run_was_begun_with_is_refused(run, monkeypatch):
-    load_data = training.load_data
+    load_data = assemble.load_data
 
     def relabelled(config, workers):
         dataset = load_data(config, workers)

@@ -74,7 +74,7 @@ def test_a_folder_that_holds_an_unfinished_run_is_refused(tiny, tmp_path):
     with pytest.raises(InterruptedError):
         execute(tiny(), tmp_path / "run", on_round=stop)
 
-    with pytest.raises(RunFolderError, match="run already holds a run: go on with it by terrafl"):
+    with pytest.raises(RunFolderError, match="run already holds a run: resume it with terrafl"):
         execute(tiny(), tmp_path / "run")
 
 

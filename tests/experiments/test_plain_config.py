@@ -1,6 +1,7 @@
 """Configurations as plain values, and back; and what sets a selector apart."""
 
 import tomllib
+from dataclasses import dataclass, field, replace
 
 import pytest
 import tomli_w
@@ -59,6 +60,32 @@ def test_a_configuration_comes_back_from_toml(selector):
 
     assert restored == config
     assert restored.to_plain() == config.to_plain()
+
+
+@dataclass(slots=True, kw_only=True)
+class Learning(Random):
+    """Selects at random and remembers something."""
+
+    rounds_seen: int = field(default=0, init=False)
+
+
+@pytest.mark.parametrize("selector", SELECTORS, ids=repr)
+def test_a_fresh_configuration_is_equal_and_shares_no_part(selector):
+    config = configure(selector=selector, guard=True)
+
+    fresh = config.fresh()
+
+    assert fresh == config
+    assert fresh.parts.keys() == config.parts.keys()
+    assert not any(fresh.parts[name] is part for name, part in config.parts.items())
+
+
+def test_the_selector_of_a_fresh_configuration_has_learned_nothing():
+    config = replace(configure(), selector=Learning())
+    config.selector.rounds_seen = 3
+
+    assert config.fresh().selector.rounds_seen == 0
+    assert config.selector.rounds_seen == 3
 
 
 def test_what_is_left_out_stays_out():

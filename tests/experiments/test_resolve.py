@@ -151,7 +151,7 @@ def test_a_nested_table_becomes_an_object():
         ({"scenario": "_fmnist"}, "scenario must be one of "),
         ({"scenario": "_nothing"}, "scenario must be one of "),
         ({"scenario": 3}, "scenario must be a name; got 3."),
-        ({"scenario": "fmnist-1", "dataset": "digits"}, "dataset must be 'fmnist', which scenario"),
+        ({"scenario": "fmnist-1", "dataset": "digits"}, "dataset must be 'fmnist' for scenario"),
     ],
     ids=str,
 )

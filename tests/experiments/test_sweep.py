@@ -209,13 +209,42 @@ class Deadly(Random):
 '''
 
 
-def test_a_process_that_dies_is_reported_and_what_it_did_is_kept(tiny, tmp_path, monkeypatch):
+def test_a_run_whose_processes_die_is_reported_and_what_it_did_is_kept(tiny, tmp_path, monkeypatch):
     (tmp_path / "deadly_selector.py").write_text(DEADLY)
     monkeypatch.syspath_prepend(tmp_path)
     config = tiny(selector="deadly_selector:Deadly")
     planned = [Cell(tmp_path / name, config) for name in ("a", "b")]
 
-    with pytest.raises(TerraflError, match=r"was interrupted: process \d+ died \(SIGKILL\)\. What"):
+    interrupted = r"was interrupted 3 times: process \d+ died \(SIGKILL\)\. Finished rounds"
+    with pytest.raises(TerraflError, match=interrupted):
         sweep(planned, workers=2)
 
     assert any((cell.folder / "journal.jsonl").exists() for cell in planned)
+
+
+DEADLY_ONCE = (
+    DEADLY.replace(
+        "if context.round == 1:", "if context.round == 1 and not os.path.exists(MARK) and mark():"
+    )
+    + """
+MARK = {mark!r}
+
+def mark():
+    open(MARK, "x").close()
+    return True
+"""
+)
+
+
+def test_a_run_whose_process_died_once_is_resumed_and_ends_the_same(
+    tiny, tmp_path, monkeypatch, written
+):
+    module = tmp_path / "deadly_once.py"
+    module.write_text(DEADLY_ONCE.replace("{mark!r}", repr(str(tmp_path / "died"))))
+    monkeypatch.syspath_prepend(tmp_path)
+    config = tiny(selector="deadly_once:Deadly")
+
+    sweep([Cell(tmp_path / name, config) for name in ("a", "b")], workers=2)
+
+    assert (tmp_path / "died").exists()
+    assert written(tmp_path / "a") == written(tmp_path / "b")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,7 +12,6 @@ from terrafl.experiments.run import execute
 from terrafl.reports import write_report
 from terrafl.reports.collect import Run
 from terrafl.reports.comparison import compare
-from terrafl.reports.paper import Block, Line
 from terrafl.runs import Point, RunFolder, Summary
 
 
@@ -54,56 +52,6 @@ def a_group(*summaries):
     runs = [Run(f"run-{number}", summary) for number, summary in enumerate(summaries)]
     (group,) = compare(runs).groups
     return group
-
-
-def a_block(
-    percents,
-    *,
-    scenario="s",
-    label="S",
-    printed=None,
-    beyond=(),
-    train_s=None,
-    costs=None,
-    last_ten=None,
-):
-    """Return a column: accuracies by seed of every method, an empty one for one not run."""
-    runs, names = [], {}
-    for name, by_seed in percents.items():
-        names["terraform", name] = name
-        total = (costs or {}).get(name, 20)
-        for seed, percent in by_seed.items():
-            curve = [(1, total // 2, 100, percent / 200), (2, total, 200, percent / 100)]
-            steady = (last_ten or {}).get(name, percent) / 100
-            summary = a_summary(
-                *("terraform", seed, percent / 100),
-                **{"variant": name, "curve": curve, "mean_last_ten": steady},
-            )
-            runs.append(Run(f"{name}-{seed}", summary))
-    group = None
-    if runs:
-        (found,) = compare(runs, outside={("terraform", name) for name in beyond}).groups
-        methods = [replace(m, label=names[m.selector, m.variant]) for m in found.methods]
-        group = replace(found, methods=tuple(methods))
-    methods = {m.label: m for m in group.methods} if group else {}
-    return Block(
-        label=label,
-        scenario=scenario,
-        algorithm="fedavg",
-        profile="laptop" if group else "",
-        full_rounds=200,
-        group=group,
-        lines=tuple(
-            Line(
-                label=name,
-                printed=(printed or {}).get(name),
-                method=methods.get(name),
-                train_s=(train_s or {}).get(name),
-                beyond_paper=name in beyond,
-            )
-            for name in percents
-        ),
-    )
 
 
 def write_run(folder, summary, events=(), timings=()):
@@ -172,11 +120,6 @@ def _a_summary():
 @pytest.fixture(name="a_group")
 def _a_group():
     return a_group
-
-
-@pytest.fixture(name="a_block")
-def _a_block():
-    return a_block
 
 
 @pytest.fixture(name="write_run")

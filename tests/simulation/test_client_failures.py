@@ -205,7 +205,7 @@ def test_of_a_group_that_fails_all_are_named_when_the_run_stops():
 
 
 def test_a_crew_survives_the_death_of_a_worker_that_is_being_prepared(tmp_path, monkeypatch):
-    from terrafl.simulation.process_group import Crew
+    from terrafl.simulation.process_group import ProcessGroup
 
     # The child dies at the first preparation that any of them hears.
     (tmp_path / "mortal_child.py").write_text(
@@ -222,7 +222,7 @@ def test_a_crew_survives_the_death_of_a_worker_that_is_being_prepared(tmp_path, 
     )
     monkeypatch.syspath_prepend(tmp_path)
 
-    with Crew("mortal_child", 2) as crew:
+    with ProcessGroup("mortal_child", 2) as crew:
         assert crew.prepare({"do": "prepare"}) == {"do": "prepare"}
         os.kill(crew.pids[0], signal.SIGKILL)
         assert crew.prepare({"do": "attach"}) == {"do": "attach"}
@@ -232,13 +232,13 @@ def test_a_crew_survives_the_death_of_a_worker_that_is_being_prepared(tmp_path, 
 
 
 def test_a_crew_whose_workers_cannot_start_says_so(tmp_path, monkeypatch):
-    from terrafl.simulation.process_group import Crew
+    from terrafl.simulation.process_group import ProcessGroup
 
     (tmp_path / "stillborn_child.py").write_text("import os; os._exit(3)\n")
     monkeypatch.syspath_prepend(tmp_path)
 
     with (
-        Crew("stillborn_child", 1) as crew,
+        ProcessGroup("stillborn_child", 1) as crew,
         pytest.raises(TerraflError, match=r"died 3 times at the same work .*exit code 3"),
     ):
         crew.prepare({"do": "prepare"})

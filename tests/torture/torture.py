@@ -27,7 +27,7 @@ from random import Random
 
 from terrafl.cli.main import main as terrafl
 from terrafl.errors import TerraflError
-from terrafl.experiments import training  # noqa: F401  # as above
+from terrafl.experiments import assemble  # noqa: F401  # as above
 from terrafl.experiments.config import RunConfig, resolve
 from terrafl.experiments.run import execute, resume
 from terrafl.runs import read_events

@@ -1,4 +1,4 @@
-"""``terrafl attack``: one federation under every attack, with and without the guard."""
+"""``terrafl attack``: attack a federation, with and without the guard."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ __all__ = ["attack"]
 
 Methods = Annotated[
     str | None,
-    typer.Option(help=f"Comma-separated out of {', '.join(METHODS)}; left out: the first three."),
+    typer.Option(help=f"Comma-separated, from {', '.join(METHODS)}. Default: the first three."),
 ]
 Attacks = Annotated[
     str | None,
-    typer.Option(help=f"Comma-separated out of {', '.join(KINDS)}; left out: all of them."),
+    typer.Option(help=f"Comma-separated, from {', '.join(KINDS)}. Default: all."),
 ]
 
 
@@ -48,18 +48,19 @@ def attack(
     model: o.ModelName = None,
     rounds: Annotated[int, typer.Option(help="Rounds, R.")] = 40,
     settings: o.Set = None,
-    show: Annotated[bool, typer.Option("--show", help="Run nothing: show what there is.")] = False,
-    out: Annotated[Path, typer.Option(help="Where the runs go.")] = Path("runs/attack"),
-    results: Annotated[Path, typer.Option(help="Where outcomes and the table are kept.")] = Path(
+    show: Annotated[
+        bool, typer.Option("--show", help="Run nothing; show the existing results.")
+    ] = False,
+    out: Annotated[Path, typer.Option(help="Folder of the runs.")] = Path("runs/attack"),
+    results: Annotated[Path, typer.Option(help="Folder of the results and the table.")] = Path(
         "results/attack"
     ),
     workers: o.Workers = None,
     quiet: o.Quiet = False,
 ) -> None:
-    """Attack one federation in every way, and show what it loses.
+    """Attack a federation in every way, and show how much accuracy it loses.
 
-    Scenario fmnist-4 unless another or a configuration file is named. Finished runs are not
-    made again.
+    The default scenario is fmnist-4. Finished runs are skipped.
     """
     wanted = chosen_methods(o.listed(methods) if methods else None)
     kinds = chosen_kinds(o.listed(attacks) if attacks else None)
@@ -95,7 +96,7 @@ def _run(planned: list[Attacked], results: Path, workers: int, quiet: bool) -> N
     try:
         with cell_progress(cells, quiet=quiet) as on_round:
             sweep(cells, workers=workers, on_round=on_round)
-    finally:  # what is finished is kept, whatever stopped the rest
+    finally:  # keep the finished runs even if an error stopped the others
         for run in planned:
             if RunFolder(run.cell.folder).is_complete:
                 keep(run, results)

@@ -21,10 +21,10 @@ from terrafl.selection import SELECTORS
 __all__ = ["compare", "compare_into"]
 
 Selectors = Annotated[
-    str | None, typer.Option(help=f"Comma-separated; left out: {','.join(SELECTORS)}.")
+    str | None, typer.Option(help=f"Comma-separated. Default: {','.join(SELECTORS)}.")
 ]
-Algorithms = Annotated[str | None, typer.Option(help="Comma-separated; left out: fedavg.")]
-Seeds = Annotated[str | None, typer.Option(help="Comma-separated; left out: 0,1,2.")]
+Algorithms = Annotated[str | None, typer.Option(help="Comma-separated. Default: fedavg.")]
+Seeds = Annotated[str | None, typer.Option(help="Comma-separated. Default: 0,1,2.")]
 
 
 def compare(
@@ -50,13 +50,13 @@ def compare(
     settings: o.Set = None,
     workers: o.Workers = None,
     out: Annotated[
-        Path | None, typer.Option(help="Where the runs go; finished ones there are skipped.")
+        Path | None, typer.Option(help="Folder of the runs; finished runs in it are skipped.")
     ] = None,
     track: o.Track = None,
     quiet: o.Quiet = False,
     json: o.Json = False,
 ) -> None:
-    """Train every selector with every algorithm and seed, and show one table."""
+    """Train every selector with every algorithm and seed, and show a table."""
     named = Path(dataset).stem if dataset else None
     what = scenario or named or (config.stem if config else "digits")
     folder = out or Path("runs") / f"compare-{what}"
@@ -102,7 +102,7 @@ def compare_into(
     settings: Settings,
     track: str | None = None,
 ) -> Compared:
-    """Run a comparison under a progress display."""
+    """Run a comparison with a progress display."""
     planned = cells(folder, selectors, algorithms, seeds, **settings)
     processes = workers or default_workers()
     prepare([cell.config for cell in planned], workers=processes, quiet=quiet)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from terrafl.cli.progress import image_progress, item_progress
-from terrafl.experiments.backbone import compute_features, read_data
 from terrafl.experiments.config import RunConfig
+from terrafl.experiments.warm_up import compute_features, read_data
 
 __all__ = ["prepare"]
 

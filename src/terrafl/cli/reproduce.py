@@ -1,4 +1,4 @@
-"""``terrafl reproduce``: the paper's tables and figures, with our numbers beside its own."""
+"""``terrafl reproduce``: the paper's tables and figures, with its numbers and ours."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from terrafl.cli import options as o
 from terrafl.cli.progress import cell_progress, image_progress, item_progress
 from terrafl.errors import ConfigurationError
 from terrafl.experiments.api import default_workers
-from terrafl.experiments.reproduce.catalogue import read_table, table_names
-from terrafl.experiments.reproduce.gather import gather
-from terrafl.experiments.reproduce.perform import Prepared, perform, prepare
-from terrafl.experiments.reproduce.plan import Planned, chosen, plan
-from terrafl.experiments.reproduce.profiles import PROFILES, SHOWN, profile_named
-from terrafl.experiments.reproduce.write import write_table
-from terrafl.reports.paper_text import paper_markdown
+from terrafl.paper.catalog import read_table, table_names
+from terrafl.paper.gather import gather
+from terrafl.paper.markdown import paper_markdown
+from terrafl.paper.perform import Prepared, perform, prepare
+from terrafl.paper.plan import Planned, chosen, plan
+from terrafl.paper.profiles import PROFILES, SHOWN, profile_named
+from terrafl.paper.write import write_table
 
 __all__ = ["reproduce"]
 
-_SPENT = "the budget is spent; the same command goes on from here"
+_SPENT = "the time budget is used up; run the same command again to resume"
 
 Only = Annotated[
     list[str] | None,
-    typer.Option(help="Runs to make, as in --only cifar100 --only fedavg; repeatable."),
+    typer.Option(help="Which runs, as in --only cifar100 --only fedavg; repeatable."),
 ]
-Results = Annotated[Path, typer.Option(help="Where summaries are kept, and read from.")]
+Results = Annotated[Path, typer.Option(help="Folder of the summaries, written and read.")]
 
 
 def reproduce(
@@ -41,14 +41,16 @@ def reproduce(
     ],
     *,
     profile: Annotated[
-        str | None, typer.Option(help=f"One of {', '.join(PROFILES)}; laptop if left out.")
+        str | None, typer.Option(help=f"One of {', '.join(PROFILES)}. Default: laptop.")
     ] = None,
     only: Only = None,
     budget: Annotated[
-        str | None, typer.Option(help="Stop cleanly after, for example, 90m or 2h.")
+        str | None, typer.Option(help="Stop cleanly after this time, such as 90m or 2h.")
     ] = None,
-    show: Annotated[bool, typer.Option("--show", help="Run nothing: show what there is.")] = False,
-    runs: Annotated[Path, typer.Option(help="Where run folders go.")] = Path("runs/paper"),
+    show: Annotated[
+        bool, typer.Option("--show", help="Run nothing; show the existing results.")
+    ] = False,
+    runs: Annotated[Path, typer.Option(help="Folder of the run folders.")] = Path("runs/paper"),
     results: Results = Path("results/paper"),
     out: Annotated[
         Path | None, typer.Option(help="Write the table and its figures into this folder.")
@@ -56,7 +58,7 @@ def reproduce(
     workers: o.Workers = None,
     quiet: o.Quiet = False,
 ) -> None:
-    """Run a table of the paper, and show the paper's numbers and ours."""
+    """Run a table of the paper and show the paper's numbers and ours."""
     table, deadline = read_table(name), time.monotonic() + _seconds(budget)
     wanted = profile_named(profile or "laptop")
     planned = chosen(plan(table, wanted), only or [])
@@ -71,10 +73,10 @@ def reproduce(
             quiet=quiet,
         )
     if wanted.name not in SHOWN:
-        typer.echo(f"{wanted.name} runs prove that something runs; no table shows them", err=True)
+        typer.echo(f"{wanted.name} runs are a test; no table shows them", err=True)
         return
     if not results.is_dir():
-        typer.echo(f"there are no results in {results}: name their folder by --results", err=True)
+        typer.echo(f"there are no results in {results}: give their folder with --results", err=True)
     gathered = gather(table, results, preferred=profile if show else wanted.name)
     if show and only:
         asked = {(cell.column.scenario, cell.algorithm) for cell in planned}
@@ -110,21 +112,21 @@ def _run(
             planned,
             runs,
             workers=workers,
-            on_scenario=lambda scenario: say(f"{scenario}: one round, to know how long it takes"),
+            on_scenario=lambda scenario: say(f"{scenario}: measuring one round of each method"),
             on_data=on_data,
             on_images=on_images,
             deadline=deadline,
         )
     if time.monotonic() > deadline:
-        say(f"{_SPENT}; no run was begun")
+        say(f"{_SPENT}; no run was started")
         return
     for line in _outlook(prepared, len(planned), at_once):
         say(line)
-    # Finished ones go along: their results may not have been kept yet.
-    going = [cell for cell in planned if cell.column.scenario not in prepared.missing]
-    with cell_progress([cell.under(runs) for cell in going], quiet=quiet) as on_round:
+    # Finished ones are included: their results may not have been kept yet.
+    available = [cell for cell in planned if cell.column.scenario not in prepared.missing]
+    with cell_progress([cell.under(runs) for cell in available], quiet=quiet) as on_round:
         done = perform(
-            going,
+            available,
             runs=runs,
             results=results,
             workers=at_once,
@@ -140,7 +142,7 @@ def _outlook(prepared: Prepared, num_planned: int, at_once: int) -> list[str]:
     waiting = len(prepared.waiting)
     minutes = prepared.expected_s / min(at_once, max(waiting, 1)) / 60
     lines.append(
-        f"{num_planned} run{'s' * (num_planned != 1)} planned, {waiting} to be made"
+        f"{num_planned} run{'s' * (num_planned != 1)} planned, {waiting} unfinished"
         + (f": about {minutes:,.0f} minutes, {at_once} at a time" if waiting else "")
     )
     return lines

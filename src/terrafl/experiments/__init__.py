@@ -1,1 +1,1 @@
-"""Configurations, scenarios and sweeps: whole experiments from one call."""
+"""Experiments: configurations, scenarios, single runs and sweeps."""

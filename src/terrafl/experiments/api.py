@@ -1,4 +1,4 @@
-"""The Python interface: what the command line can do, in one call.
+"""The Python API: everything the command line can do, as functions.
 
 >>> import terrafl
 >>> result = terrafl.run(dataset="digits", selector=terrafl.Terraform(), rounds=1, seed=0)
@@ -39,7 +39,7 @@ Plain = dict[str, Any]  # Any: what TOML can hold
 
 
 class Settings(TypedDict, total=False):
-    """What may be set from Python or the command line; the rest comes from the scenario.
+    """Settings from Python or the command line; the scenario provides the rest.
 
     ``config`` is a TOML file; ``clients`` is short for the partition's number of clients, and
     ``settings`` is a mapping of further values in the shape of the file.
@@ -91,7 +91,7 @@ def _plain(value: object) -> object:
         return to_plain(value)
     if isinstance(value, bool):
         return value
-    if isinstance(value, Integral):  # of Python or of numpy
+    if isinstance(value, Integral):  # Python's or numpy's
         return int(value)
     if is_dataclass(value) and not isinstance(value, type):
         return to_plain_named(value)
@@ -124,13 +124,13 @@ def run(
     selector, algorithm
         By name, by settings, or as an object: ``"random"``, ``terrafl.Terraform(eta=2)``.
     seed
-        Of everything random.
+        Controls all randomness.
     out
-        The run folder; without one the run is kept only as long as its result.
+        The run folder; left out, a temporary folder that is deleted with the result.
     workers
-        Processes that train; the result does not depend on it.
+        Processes that train; the result does not depend on their number.
     on_round
-        Called after every round with rounds done, rounds planned and the newest accuracy.
+        Called after every round with finished rounds, planned rounds and the newest accuracy.
     track
         ``"tensorboard"`` or a :data:`terrafl.experiments.tracking.MakeTracker`; needs ``out``.
     **settings
@@ -165,12 +165,12 @@ def compare(
     Parameters
     ----------
     selectors, algorithms, seeds
-        What is compared; every combination is one run. Left out: what the configuration file
-        names, else all selectors, FedAvg, and seeds 0, 1 and 2.
+        What is compared; every combination is one run. Default: the values in the configuration
+        file, else all selectors, FedAvg, and seeds 0, 1 and 2.
     out
-        The folder of the runs. Finished ones found there are not run again.
+        The folder of the runs; finished runs in it are skipped.
     workers
-        Runs at a time.
+        How many runs at once.
     on_round
         Called after every round of every run.
     track
@@ -201,7 +201,7 @@ def cells(
     seeds: Sequence[int] | None,
     **settings: Unpack[Settings],
 ) -> list[Cell]:
-    """Plan the runs of a comparison, seed by seed, so that early results are comparable."""
+    """Return the runs of a comparison, seed by seed, so that early results are comparable."""
     file = settings.get("config")
     named = read_configuration(Path(file)) if file else {}
     planned: dict[str, Cell] = {}
@@ -216,7 +216,7 @@ def cells(
         if cell.config.to_plain() != config.to_plain():
             raise ConfigurationError(
                 f"runs of a comparison must differ by selector, algorithm or seed; two are called "
-                f"{name}: compare them in folders of their own."
+                f"{name}: compare them in separate folders."
             )
     return list(planned.values())
 

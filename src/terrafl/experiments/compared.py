@@ -1,4 +1,4 @@
-"""The result of a comparison, in Python's hands."""
+"""The result of a comparison in the Python API."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Compared:
     folders
         The runs.
     comparison
-        Their means, intervals and verdicts.
+        Their means and intervals.
     """
 
     folders: tuple[Path, ...]
@@ -74,7 +74,7 @@ class Compared:
         out
             The folder.
         on_section
-            Hears of progress: problems drawn, and problems in all.
+            Called with the number of sections drawn, and of all sections.
         """
         from terrafl.reports import write_report
 

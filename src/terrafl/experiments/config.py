@@ -1,4 +1,4 @@
-"""The configuration of a run: typed objects on one side, TOML on the other.
+"""The configuration of a run, as typed objects and as TOML.
 
 A configuration is resolved in layers, each overriding the one below: a scenario (every data set
 has a default one), a file, and single settings from the command line or from Python.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from terrafl.algorithms import ALGORITHMS, Algorithm
@@ -17,7 +17,7 @@ from terrafl.data import PARTITIONERS, Partitioner, available, is_npz_path
 from terrafl.defences import Attack, Guard
 from terrafl.defences.robust import AGGREGATIONS, Aggregation, require_tolerable
 from terrafl.errors import ConfigurationError, require
-from terrafl.experiments.layers import (
+from terrafl.experiments.config_layers import (
     default_scenario,
     merged,
     read_configuration,
@@ -47,6 +47,7 @@ _CATALOGUES: Mapping[str, Mapping[str, type]] = {
     "aggregation": AGGREGATIONS,
 }
 _TABLES: Mapping[str, type] = {"training": LocalTraining, "guard": Guard, "attack": Attack}
+_PARTS = (*_CATALOGUES, *_TABLES)
 _OPTIONAL = frozenset({"backbone", "aggregation", "guard", "attack"})
 
 
@@ -57,9 +58,9 @@ class RunConfig:
     Parameters
     ----------
     dataset
-        Name of the data set, or the path of an ``.npz`` file of one's own.
+        Name of the data set, or the path of an ``.npz`` file.
     scenario, profile
-        Where the settings came from; labels only.
+        Labels that say where the settings came from.
     partition, model, selector, algorithm, training
         The parts.
     backbone
@@ -67,15 +68,15 @@ class RunConfig:
     aggregation
         A robust rule in front of the algorithm's average, if any.
     guard
-        What the server does about clients that lie or break, if anything.
+        Measures of the server against faulty or malicious clients, if any.
     attack
-        What some of the clients do to the others, if anything.
+        An attack by some of the clients, if any.
     rounds
         Rounds, $R$.
     clients_per_round
-        Clients wanted at the start of a round, $K$.
+        Clients that start a round, $K$.
     seed
-        Of the data split, the partition, the initial model, the selection and the batches.
+        Controls the data split, the partition, the initial model, the selection and the batches.
     eval_every
         Rounds between evaluations.
     patience
@@ -83,13 +84,13 @@ class RunConfig:
     precision
         ``bf16`` computes in bfloat16 where the processor has it; parameters stay in float32.
     device
-        As torch names it. Only ``cpu`` is tested.
+        A torch device. Only ``cpu`` is tested.
     on_client_failure
         What to do when training a client raises, or kills three workers: ``stop`` the run, which
         can be resumed, or ``drop`` the client from the iteration, with the reason in the journal.
     """
 
-    # Parts are built from their own tables; here pydantic checks only what they are.
+    # Each part is built and checked separately; here pydantic checks only its type.
     __pydantic_config__ = {"arbitrary_types_allowed": True}  # noqa: RUF012
 
     dataset: str
@@ -129,29 +130,36 @@ class RunConfig:
 
     def to_plain(self) -> Plain:
         """Return the configuration as TOML values, from which :meth:`from_plain` restores it."""
-        found = {key: getattr(self, key) for key in _CATALOGUES}
-        parts = {key: to_plain_named(part) for key, part in found.items() if part is not None}
-        scalars = {
-            f.name: getattr(self, f.name)
-            for f in fields(self)
-            if f.name not in _CATALOGUES and f.name not in _TABLES
-        }
-        own = {key: value for key, value in scalars.items() if value is not None}
-        tables = {key: getattr(self, key) for key in _TABLES}
-        return own | parts | {k: to_plain(part) for k, part in tables.items() if part is not None}
+        parts = self.parts
+        scalars = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in _PARTS}
+        return (
+            {key: value for key, value in scalars.items() if value is not None}
+            | {key: to_plain_named(parts[key]) for key in _CATALOGUES if key in parts}
+            | {key: to_plain(parts[key]) for key in _TABLES if key in parts}
+        )
 
     @classmethod
     def from_plain(cls, plain: Plain) -> RunConfig:
-        """Build a configuration from what :meth:`to_plain` returned, no scenario consulted."""
+        """Build a configuration from what :meth:`to_plain` returned, without any scenario."""
         return _build(plain)
+
+    def fresh(self) -> RunConfig:
+        """Return an equal configuration with new parts, which have not learned anything yet."""
+        return replace(self, **{key: replace(part) for key, part in self.parts.items()})
+
+    @property
+    def parts(self) -> Mapping[str, Any]:  # Any: dataclasses of many kinds
+        """The parts that are set, by name."""
+        every = {key: getattr(self, key) for key in _PARTS}
+        return {key: part for key, part in every.items() if part is not None}
 
     @property
     def experiment(self) -> str:
-        """A digest of all settings but seed and selector: what runs compared have in common."""
+        """A digest of all settings but seed and selector; runs that may be compared share it."""
         plain = self.to_plain()
-        # What happens to failures is no setting of the experiment: without any, nothing changes.
-        own = ("seed", "selector", "on_client_failure")
-        shared = {key: plain[key] for key in sorted(plain) if key not in own}
+        # The reaction to failures is not a setting of the experiment: it changes nothing else.
+        left_out = ("seed", "selector", "on_client_failure")
+        shared = {key: plain[key] for key in sorted(plain) if key not in left_out}
         return hashlib.sha256(json.dumps(shared, sort_keys=True).encode()).hexdigest()[:12]
 
     @property
@@ -171,7 +179,7 @@ class RunConfig:
 
     @property
     def model_label(self) -> str:
-        """The model as results name it: with its backbone, and that at its resolution."""
+        """The model's name in results, with its backbone and the backbone's resolution."""
         model = type(self.model).name
         if self.backbone is None:
             return model
@@ -181,14 +189,14 @@ class RunConfig:
     def variant(self) -> str:
         """The selector's settings that differ from its defaults, such as ``eta=2``.
 
-        A scenario's own settings for the selector are defaults too.
+        A scenario's settings for the selector are defaults too.
         """
         below = read_scenario(self.scenario or default_scenario(self.dataset)).get("selectors", {})
         return variant_of(self.selector, below.get(type(self.selector).name, {}))
 
     @property
     def run_name(self) -> str:
-        """A name for the run's folder: selector, algorithm, what is changed in them, and seed."""
+        """A name for the run's folder: selector, algorithm, their changed settings, and seed."""
         parts = [type(self.selector).name, self.variant]
         parts += [type(self.algorithm).name, variant_of(self.algorithm, {})]
         if self.aggregation is not None:
@@ -211,7 +219,7 @@ def _check_dataset(name: str) -> None:
 
 
 def _lowest(scenario: str, dataset: str) -> Plain:
-    """Return the layer below all others: the scenario's, or the data set's default one."""
+    """Return the lowest layer: the scenario, or the default scenario of the data set."""
     names = scenario_names()
     if scenario and scenario not in names:
         hint = suggest(scenario, names)
@@ -223,8 +231,8 @@ def _lowest(scenario: str, dataset: str) -> Plain:
     layer = read_scenario(scenario or default_scenario(dataset))
     if dataset and dataset != layer.setdefault("dataset", dataset):
         raise ConfigurationError(
-            f"dataset must be {layer['dataset']!r}, which scenario {scenario} is made of; "
-            f"got {dataset!r}: name one of the two."
+            f"dataset must be {layer['dataset']!r} for scenario {scenario}; "
+            f"got {dataset!r}: give only one of the two."
         )
     return layer
 
@@ -232,7 +240,7 @@ def _lowest(scenario: str, dataset: str) -> Plain:
 def resolve(*layers: Mapping[str, Any]) -> RunConfig:  # Any: what TOML can hold
     """Resolve layers of plain settings, later ones first, into a configuration.
 
-    A layer may name a ``scenario`` or a ``dataset``, whose settings then lie below all layers.
+    A layer may name a ``scenario`` or a ``dataset``; its settings are the lowest layer.
 
     Examples
     --------
@@ -261,14 +269,14 @@ def _word(given: Plain, key: str) -> str:
 
 
 def _spelled_out(key: str, value: object) -> object:
-    """Read ``selector = "random"`` and ``guard = true`` as the tables they are short for."""
+    """Expand the short forms ``selector = "random"`` and ``guard = true`` to tables."""
     if key == "guard" and value is True:
         return {}
     return {"name": value} if key in _CATALOGUES and isinstance(value, str) else value
 
 
 def _with_selector_defaults(plain: Plain, defaults: Plain, given: Plain) -> Plain:
-    """Put a scenario's settings for the chosen selector below the caller's."""
+    """Use a scenario's settings for the chosen selector as defaults."""
     name = _table(plain, "selector").get("name")
     below = {"name": name} | defaults.get(str(name), {})
     return plain | {"selector": below | given.get("selector", {})}

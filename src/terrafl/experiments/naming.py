@@ -1,4 +1,4 @@
-"""Short names for settings that differ from the usual, as folders and tables carry them."""
+"""Short names for settings that differ from the defaults, for folders and tables."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def variant_of(part: object, defaults: dict[str, Any]) -> str:  # Any: what TOML
     """Return the settings of a part that differ from its defaults."""
     try:
         usual = to_plain(type(part)()) | defaults
-    except TypeError:  # a class of the user's, some of whose settings have no default
+    except TypeError:  # a user's class with a setting that has no default
         usual = {}
     changed = {key: value for key, value in to_plain(part).items() if usual.get(key) != value}
     return ",".join(f"{key}={_short(value)}" for key, value in changed.items())

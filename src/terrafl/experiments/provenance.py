@@ -1,9 +1,9 @@
-"""What a result depends on besides its configuration.
+"""What a result depends on besides its configuration and its data.
 
-Of these, the versions of terrafl, numpy, scipy and torch, the source of the rooms that decide a
-result, and the processor's instructions must stay the same for a resumed run to end with the
-bytes of an undisturbed one. Python's version and the commit are recorded for people: neither
-reaches a number, and a commit may change nothing but documentation.
+A resumed run ends with the bytes of an uninterrupted one only under the same ``RESULTS_VERSION``,
+the same numpy, scipy and torch, the same processor instructions, and the same user code. The
+versions of terrafl and Python and the commit are recorded for information: a commit that changes
+no result keeps ``RESULTS_VERSION``.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from __future__ import annotations
 import hashlib
 import platform
 import subprocess
+import sys
+from collections.abc import Iterable
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -19,40 +21,45 @@ import numpy as np
 
 import terrafl
 from terrafl._version import __version__
+from terrafl.results_version import RESULTS_VERSION
 
-__all__ = ["DECISIVE", "versions"]
+__all__ = ["DECISIVE", "user_code", "versions"]
 
-DECISIVE = ("terrafl", "source", "numpy", "scipy", "torch", "instructions")
+DECISIVE = ("results_version", "numpy", "scipy", "torch", "instructions")
 """The entries of :func:`versions` that a result depends on."""
-
-_BYSTANDERS = frozenset({"bench", "cli", "flower", "reports", "runs"})
-"""Rooms that show or store results, and decide none."""
 
 
 @cache
 def versions() -> dict[str, str]:
     """Return the versions, and the commit when terrafl runs from a checkout of its source."""
-    found = {"terrafl": __version__, "python": platform.python_version()}
-    found |= {name: version(name) for name in ("numpy", "scipy", "torch")}
-    found |= {"source": _source(), "instructions": _instructions()}
+    known = {"terrafl": __version__, "python": platform.python_version()}
+    known |= {name: version(name) for name in ("numpy", "scipy", "torch")}
+    known |= {"results_version": str(RESULTS_VERSION), "instructions": _instructions()}
     commit = _commit()
-    return found | {"commit": commit} if commit else found
+    return known | {"commit": commit} if commit else known
 
 
-def _source() -> str:
-    """Return a digest of the code that decides a result, edited or not."""
-    root, digest = Path(terrafl.__file__).parent, hashlib.sha256()
-    for path in sorted(root.rglob("*.py")):
-        name = path.relative_to(root)
-        if name.parts[0] not in _BYSTANDERS:
-            digest.update(f"{name.as_posix()}\n".encode() + path.read_bytes())
-    return digest.hexdigest()[:12]
+def user_code(parts: Iterable[object]) -> dict[str, str]:
+    """Return a digest of every module outside terrafl that defines one of these objects' classes.
+
+    Parameters
+    ----------
+    parts
+        The selector, the algorithm and the other parts of a run.
+    """
+    names = sorted({type(part).__module__ for part in parts} - {"builtins"})
+    files = {name: getattr(sys.modules.get(name), "__file__", None) for name in names}
+    return {
+        f"code.{name}": hashlib.sha256(Path(file).read_bytes()).hexdigest()[:12]
+        for name, file in files.items()
+        if file and name.partition(".")[0] != "terrafl" and Path(file).is_file()
+    }
 
 
 def _instructions() -> str:
-    """Return the processor's kind and the vector instructions that numpy finds in it."""
-    found = np.show_config(mode="dicts")  # torch would say the same, after seconds of loading
-    extensions = found.get("SIMD Extensions", {}) if found else {}
+    """Return the processor's architecture and the vector instructions that numpy detects."""
+    config = np.show_config(mode="dicts")  # torch knows them too, but takes seconds to load
+    extensions = config.get("SIMD Extensions", {}) if config else {}
     return " ".join([platform.machine(), *extensions.get("found", [])])
 
 

@@ -1,4 +1,4 @@
-"""The result of a run, in Python's hands."""
+"""The result of a run in the Python API."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ class Result:
     Parameters
     ----------
     config
-        What was run.
+        Its configuration.
     summary
-        What came out.
+        Its outcome and costs.
     folder
-        Where it is written down.
+        Its run folder.
     """
 
     config: RunConfig
     summary: Summary
     folder: RunFolder
-    _temporary: TemporaryFolder | None = None  # a folder of nobody's lives as long as this
+    _temporary: TemporaryFolder | None = None  # deleted with the result
 
     @property
     def accuracy(self) -> float:

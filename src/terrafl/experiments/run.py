@@ -1,4 +1,4 @@
-"""One run, from a configuration to a finished run folder."""
+"""One run: from a configuration to a finished run folder."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from terrafl.errors import RunFolderError, UserError
 from terrafl.experiments.config import RunConfig, read_configuration
 from terrafl.experiments.drift import drift_since, require_none, warn_of_drift
-from terrafl.experiments.provenance import versions
+from terrafl.experiments.provenance import user_code, versions
 from terrafl.experiments.result import Result
 from terrafl.runs import RunFolder
 from terrafl.runs.atomic import write_atomically
@@ -19,7 +19,7 @@ from terrafl.runs.temporary import TemporaryFolder
 __all__ = ["OnRound", "execute", "read_config", "resume"]
 
 OnRound = Callable[[int, int, float | None], None]
-"""Called after every round with rounds done, rounds planned, and the newest accuracy."""
+"""Called after every round with finished rounds, planned rounds, and the newest accuracy."""
 
 
 def execute(
@@ -30,22 +30,22 @@ def execute(
     on_round: OnRound = lambda done, planned, accuracy: None,
     checkpoint_every_s: float = 1.0,
 ) -> Result:
-    """Run a configuration to its end.
+    """Train a configuration to its end.
 
     Parameters
     ----------
     config
-        What to run.
+        The configuration.
     out
-        The run folder; without one the run lives in a temporary folder as long as its result.
+        The run folder; left out, a temporary folder that is deleted with the result.
     workers
-        Processes that train; 1 trains in this one. The result does not depend on it.
+        Processes that train; 1 trains in this one. The result does not depend on their number.
     on_round
-        Hears of progress.
+        Called after every round.
     checkpoint_every_s
-        Least seconds between checkpoints.
+        Minimum seconds between checkpoints.
     """
-    # torch is loaded here and not before: reading configurations and results needs none.
+    # Loads torch, which reading configurations and results does not need.
     from terrafl.experiments.assemble import train
 
     temporary = None
@@ -68,7 +68,7 @@ def execute(
             )
         except UserError:
             if not folder.checkpoints.exists():
-                folder.discard()  # nothing was trained: leave no trace
+                folder.discard()  # nothing was trained
             raise
     return Result(config, summary, folder, temporary)
 
@@ -80,7 +80,7 @@ def _require_unused(folder: RunFolder) -> None:
         )
     if folder.is_started:
         raise RunFolderError(
-            f"{folder.path} already holds a run: go on with it by terrafl resume {folder.path}, "
+            f"{folder.path} already holds a run: resume it with terrafl resume {folder.path}, "
             "or choose another folder."
         )
 
@@ -93,17 +93,17 @@ def resume(
     checkpoint_every_s: float = 1.0,
     allow_drift: bool = False,
 ) -> Result:
-    """Finish the run in a folder; a finished one is left as it is.
+    """Finish the run in a folder; a finished run is not changed.
 
     Parameters
     ----------
     path
         The run folder.
     workers, on_round, checkpoint_every_s
-        As for :func:`execute`; they need not be those of before.
+        As for :func:`execute`; they may differ from the first call's.
     allow_drift
-        Go on although settings or versions have changed since the newest checkpoint, and write
-        that into the journal; otherwise it is refused.
+        Resume although settings or versions have changed since the newest checkpoint, and note
+        that in the journal; otherwise a change is refused.
     """
     from terrafl.experiments.assemble import train  # torch, see execute
 
@@ -115,7 +115,7 @@ def resume(
         warn_of_drift([folder])
         return Result(config, folder.read_summary(), folder)
     with folder:
-        if folder.summary.exists():  # another process has finished it this moment
+        if folder.summary.exists():  # another process has just finished it
             return Result(config, folder.read_summary(), folder)
         start = recover(folder)
         drift = drift_since(folder, start, config)
@@ -124,7 +124,7 @@ def resume(
         if start is None:
             with folder.writing():
                 folder.clear()
-                _write_config(folder, config)  # all of it will be made with what is here now
+                _write_config(folder, config)  # with the current versions
         summary = train(
             folder,
             config,
@@ -142,7 +142,7 @@ def read_config(folder: RunFolder) -> RunConfig:
     plain = read_configuration(folder.config)
     if plain.get("framework") == "flower":
         raise RunFolderError(
-            f"{folder.path} holds a run on Flower: to go on with it, start its server app again "
+            f"{folder.path} holds a run on Flower: to resume it, start its server app again "
             "with the same folder."
         )
     return RunConfig.from_plain(plain)
@@ -151,5 +151,7 @@ def read_config(folder: RunFolder) -> RunConfig:
 def _write_config(folder: RunFolder, config: RunConfig) -> None:
     import tomli_w
 
-    plain = config.to_plain() | {"labels": asdict(config.labels), "versions": versions()}
+    plain = config.to_plain()
+    plain["labels"] = asdict(config.labels)
+    plain["versions"] = versions() | user_code(config.parts.values())
     write_atomically(folder.config, tomli_w.dumps(plain).encode())

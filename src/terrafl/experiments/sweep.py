@@ -1,19 +1,19 @@
-"""Many runs, several at a time, each in a process of its own; finished ones are skipped."""
+"""Many runs, several at a time in separate processes; finished ones are skipped."""
 
 from __future__ import annotations
 
-import selectors
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from terrafl.errors import RunFolderError, TerraflError, UserError
+from terrafl.errors import RunFolderError, TerraflError
 from terrafl.experiments.config import RunConfig
 from terrafl.experiments.drift import warn_of_drift
 from terrafl.experiments.run import OnRound, execute, read_config, resume
 from terrafl.runs import RunFolder
-from terrafl.simulation.process import ChildDied, JsonProcess
+from terrafl.simulation.process import ChildDied, Message
+from terrafl.simulation.process_group import MOST_DEATHS, ProcessGroup
 
 __all__ = ["Cell", "OnCell", "finish", "sweep"]
 
@@ -25,9 +25,9 @@ class Cell:
     Parameters
     ----------
     folder
-        Where it is, or will be.
+        Its run folder.
     config
-        What it is.
+        Its configuration.
     """
 
     folder: Path
@@ -35,7 +35,7 @@ class Cell:
 
 
 OnCell = Callable[[Cell, int, int, float | None], None]
-"""Called with a cell, its rounds done, its rounds planned, and its newest accuracy."""
+"""Called with a cell, its finished rounds, its planned rounds, and its newest accuracy."""
 
 
 def sweep(
@@ -44,7 +44,9 @@ def sweep(
     workers: int = 1,
     on_round: OnCell = lambda cell, done, planned, accuracy: None,
 ) -> None:
-    """Finish every cell.
+    """Finish all cells.
+
+    A process that dies is replaced, and its run is resumed there.
 
     Parameters
     ----------
@@ -53,7 +55,7 @@ def sweep(
     workers
         How many run at once, one process and one thread each; 1 runs them in this process.
     on_round
-        Hears of progress.
+        Called after every round of every run.
     """
     done = [cell for cell in cells if is_complete(cell)]
     waiting = [cell for cell in cells if cell not in done]
@@ -61,7 +63,7 @@ def sweep(
     for cell in done:
         on_round(cell, cell.config.rounds, cell.config.rounds, None)
     if workers == 1 or len(waiting) < 2:
-        # One after another in this process; nothing is gained by starting another.
+        # Starting another process would gain nothing.
         for cell in waiting:
             finish(cell, partial(on_round, cell))
     else:
@@ -69,7 +71,7 @@ def sweep(
 
 
 def is_complete(cell: Cell) -> bool:
-    """Return whether a cell is done; refuse a folder that holds some other run."""
+    """Return whether a cell is finished; refuse a folder that holds another run."""
     folder = RunFolder(cell.folder)
     if not folder.is_started:
         return False
@@ -86,7 +88,7 @@ def is_complete(cell: Cell) -> bool:
 
 
 def finish(cell: Cell, on_round: OnRound) -> None:
-    """Run a cell in this process, from its newest checkpoint if it has one."""
+    """Finish a cell in this process, from its newest checkpoint if there is one."""
     if RunFolder(cell.folder).is_started:
         resume(cell.folder, on_round=on_round)
     else:
@@ -94,46 +96,18 @@ def finish(cell: Cell, on_round: OnRound) -> None:
 
 
 def _in_parallel(cells: Sequence[Cell], workers: int, on_round: OnCell) -> None:
-    queue = iter(cells)
-    processes = [JsonProcess("terrafl.experiments.cell") for _ in range(workers)]
-    try:
-        with selectors.DefaultSelector() as ready:
-            for process in processes:
-                ready.register(process, selectors.EVENT_READ, _next(process, queue))
-            while ready.get_map():
-                for key, _ in ready.select():
-                    assert isinstance(key.fileobj, JsonProcess)
-                    if _heard(key.fileobj, key.data, on_round):
-                        following = _next(key.fileobj, queue)
-                        if following is None:
-                            ready.unregister(key.fileobj)
-                        else:
-                            ready.modify(key.fileobj, selectors.EVENT_READ, following)
-    finally:
-        for process in processes:
-            process.close()
+    def on_progress(index: int, message: Message) -> None:
+        on_round(cells[index], *message["progress"])
 
+    def give_up(index: int, death: ChildDied) -> Message:
+        raise TerraflError(
+            f"the run in {cells[index].folder} was interrupted {MOST_DEATHS} times: {death}. "
+            "Finished rounds are kept: run the same command again."
+        ) from death
 
-def _next(process: JsonProcess, queue: Iterator[Cell]) -> Cell | None:
-    cell = next(queue, None)
-    if cell is not None:
-        process.send({"folder": str(cell.folder), "config": cell.config.to_plain()})
-    return cell
-
-
-def _heard(process: JsonProcess, cell: Cell, on_round: OnCell) -> bool:
-    """Take what a cell has said; return whether it is finished."""
-    while True:
-        try:
-            message = process.answer()
-        except UserError as error:
-            raise UserError(f"the run in {cell.folder} stopped: {error}") from error
-        except ChildDied as error:
-            raise TerraflError(
-                f"the run in {cell.folder} was interrupted: {error}. What it had done is kept: "
-                "run the same command again."
-            ) from error
-        if "done" in message:
-            on_round(cell, message["done"], message["planned"], message["accuracy"])
-        if "finished" in message or not process.has_unread:
-            return "finished" in message
+    with ProcessGroup("terrafl.experiments.sweep_worker", workers) as crew:
+        crew.ask(
+            [{"folder": str(cell.folder), "config": cell.config.to_plain()} for cell in cells],
+            on_progress=on_progress,
+            give_up=give_up,
+        )

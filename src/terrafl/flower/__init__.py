@@ -8,19 +8,8 @@ from typing import TYPE_CHECKING
 from terrafl._lazy import lazily
 
 if TYPE_CHECKING:
-    from terrafl.flower.client import answer, report
-    from terrafl.flower.strategy import ClientSelection
+    from terrafl.flower.client import answer as answer
+    from terrafl.flower.client import report as report
+    from terrafl.flower.strategy import ClientSelection as ClientSelection
 
-__all__ = ["ClientSelection", "answer", "report"]
-
-__getattr__ = lazily(
-    __name__,
-    {
-        "ClientSelection": "terrafl.flower.strategy",
-        **dict.fromkeys(("answer", "report"), "terrafl.flower.client"),
-    },
-)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = lazily(__name__, __file__)

@@ -9,6 +9,7 @@ from typing import Any
 
 from terrafl.errors import RunFolderError
 from terrafl.runs import RunFolder
+from terrafl.settings import dotted
 
 __all__ = ["Resolved", "flatten", "read_settings", "resolve_settings"]
 
@@ -44,23 +45,18 @@ def read_settings(folder: RunFolder) -> Settings:
     return flatten({key: value for key, value in plain.items() if key not in _NOT_SETTINGS})
 
 
-def flatten(plain: Mapping[str, Any], prefix: str = "") -> Settings:
-    """Write nested settings as dotted names.
+def flatten(plain: Mapping[str, Any]) -> Settings:  # Any: what TOML can hold
+    """Write nested settings as text by dotted name.
 
     Examples
     --------
     >>> flatten({"rounds": 5, "selector": {"name": "terraform", "search_range": ["Q1", "Q3"]}})
     {'rounds': '5', 'selector.name': 'terraform', 'selector.search_range': 'Q1, Q3'}
     """
-    flat: Settings = {}
-    for key, value in plain.items():
-        if isinstance(value, Mapping):
-            flat |= flatten(value, f"{prefix}{key}.")
-        elif isinstance(value, list):
-            flat[prefix + key] = ", ".join(map(str, value))
-        else:
-            flat[prefix + key] = str(value)
-    return flat
+    return {
+        name: ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+        for name, value in dotted(plain).items()
+    }
 
 
 def resolve_settings(by_method: Mapping[str, Sequence[Settings]]) -> Resolved:

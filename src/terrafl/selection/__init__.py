@@ -1,6 +1,6 @@
-"""Which clients should train? Terraform and its rivals behind one interface.
+"""Which clients should train? Terraform and the methods it is compared with, in one interface.
 
-Pure numpy; scipy is loaded by HiCS-FL when it clusters, and by nothing else.
+Pure numpy; only HiCS-FL loads scipy, when it clusters.
 """
 
 from typing import TYPE_CHECKING
@@ -8,50 +8,21 @@ from typing import TYPE_CHECKING
 from terrafl._lazy import lazily
 
 if TYPE_CHECKING:
-    from terrafl.selection.catalog import SELECTORS
-    from terrafl.selection.hbase import HBase
-    from terrafl.selection.hics import HiCSFL
-    from terrafl.selection.oort import Oort
-    from terrafl.selection.power_of_choice import PowerOfChoice
-    from terrafl.selection.protocol import Cohort, Context, Population, Selector
-    from terrafl.selection.report import Refusal, Report, judge
-    from terrafl.selection.splitting import Split, split
-    from terrafl.selection.terraform import Terraform
-    from terrafl.selection.uniform import Random
+    from terrafl.selection.catalog import SELECTORS as SELECTORS
+    from terrafl.selection.hbase import HBase as HBase
+    from terrafl.selection.hics import HiCSFL as HiCSFL
+    from terrafl.selection.oort import Oort as Oort
+    from terrafl.selection.power_of_choice import PowerOfChoice as PowerOfChoice
+    from terrafl.selection.protocol import Cohort as Cohort
+    from terrafl.selection.protocol import Context as Context
+    from terrafl.selection.protocol import Population as Population
+    from terrafl.selection.protocol import Selector as Selector
+    from terrafl.selection.report import Refusal as Refusal
+    from terrafl.selection.report import Report as Report
+    from terrafl.selection.report import judge as judge
+    from terrafl.selection.splitting import Split as Split
+    from terrafl.selection.splitting import split as split
+    from terrafl.selection.terraform import Terraform as Terraform
+    from terrafl.selection.uniform import Random as Random
 
-__all__ = [
-    "SELECTORS",
-    "Cohort",
-    "Context",
-    "HBase",
-    "HiCSFL",
-    "Oort",
-    "Population",
-    "PowerOfChoice",
-    "Random",
-    "Refusal",
-    "Report",
-    "Selector",
-    "Split",
-    "Terraform",
-    "judge",
-    "split",
-]
-
-__getattr__ = lazily(
-    __name__,
-    {
-        "SELECTORS": "terrafl.selection.catalog",
-        "HBase": "terrafl.selection.hbase",
-        "HiCSFL": "terrafl.selection.hics",
-        "Oort": "terrafl.selection.oort",
-        "PowerOfChoice": "terrafl.selection.power_of_choice",
-        **dict.fromkeys(
-            ("Cohort", "Context", "Population", "Selector"), "terrafl.selection.protocol"
-        ),
-        **dict.fromkeys(("Refusal", "Report", "judge"), "terrafl.selection.report"),
-        **dict.fromkeys(("Split", "split"), "terrafl.selection.splitting"),
-        "Terraform": "terrafl.selection.terraform",
-        "Random": "terrafl.selection.uniform",
-    },
-)
+__getattr__, __dir__ = lazily(__name__, __file__)

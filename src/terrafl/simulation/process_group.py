@@ -6,6 +6,7 @@ import logging
 import selectors
 from collections import deque
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Self
 
 from terrafl.errors import TerraflError
@@ -72,6 +73,7 @@ class ProcessGroup:
         questions: Sequence[Message],
         on_answer: Callable[[int], None] = lambda index: None,
         give_up: GiveUp | None = None,
+        on_progress: Callable[[int, Message], None] = lambda index, message: None,
     ) -> list[Message]:
         """Put questions to free processes, in order; return the answers in that order.
 
@@ -84,6 +86,9 @@ class ProcessGroup:
             Called with the index of each question as it is answered.
         give_up
             Answers a question that killed three processes; left out, an error is raised.
+        on_progress
+            Called with a question's index and each message with the key ``progress`` that comes
+            before its answer.
         """
         answers: dict[int, Message] = {}
         waiting = deque(range(len(questions)))
@@ -101,11 +106,14 @@ class ProcessGroup:
                 give(place)
             while busy:
                 for key, _ in ready.select():
-                    place = key.data
+                    place, question = key.data, busy[key.data]
                     ready.unregister(key.fileobj)
-                    question = busy.pop(place)
                     try:
-                        answers[question] = self._processes[place].answer()
+                        answer = _heard(self._processes[place], partial(on_progress, question))
+                        if answer is None:
+                            ready.register(key.fileobj, selectors.EVENT_READ, place)
+                            continue
+                        answers[question] = answer
                         on_answer(question)
                     except ChildDied as error:
                         deaths[question] += 1
@@ -114,6 +122,7 @@ class ProcessGroup:
                         else:
                             answers[question] = (give_up or _stop)(question, error)
                         self._replace(place, error)
+                    del busy[place]
                     give(place)
         return [answers[i] for i in range(len(questions))]
 
@@ -140,6 +149,15 @@ class ProcessGroup:
     def __exit__(self, *exception: object) -> None:
         for process in self._processes:
             process.close()
+
+
+def _heard(process: JsonProcess, on_progress: Callable[[Message], None]) -> Message | None:
+    """Return the answer, or ``None`` if only progress has arrived so far."""
+    while "progress" in (message := process.answer()):
+        on_progress(message)
+        if not process.has_unread:
+            return None
+    return message
 
 
 def _stop(index: int, error: ChildDied) -> Message:

@@ -27,25 +27,25 @@ _BOUNDED = ("clipped", "capped")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """Shares of aggregation weight, and who was caught.
+    """Shares of aggregation weight, and which updates were caught.
 
     Parameters
     ----------
     attackers
-        How many attackers there are.
+        Number of attackers.
     draws
-        How often one was drawn, all attackers together.
+        How often attackers were drawn, in total.
     share
         The attackers' mean share in rounds that drew them, in units of the honest mean.
     largest_share
-        The same of the attacker whose mean share is the largest.
+        The mean share of the attacker for whom it is largest.
     caught, falsely_caught
-        Part of the updates sent by attackers, and by others, that were refused at the border,
-        quarantined, or whose report was found false.
+        Part of the updates sent by attackers, and by others, that were refused, quarantined, or
+        whose report was corrected.
     bounded, falsely_bounded
-        Part of them that was clipped, or whose size was capped: no accusation, but a bound.
+        Part of them that was clipped, or whose size was capped.
     actions
-        The same, by what was done: attackers' part, others' part.
+        The same by action: attackers' part, others' part.
     """
 
     attackers: int
@@ -96,8 +96,8 @@ def _summed_up(
     by_client: dict[str, list[float]] = defaultdict(list)
     for (client, _), share in shares.items():
         by_client[client].append(share)
-    honest = [s for client, own in by_client.items() if client not in hostile for s in own]
-    bad = {client: own for client, own in by_client.items() if client in hostile}
+    honest = [s for client, each in by_client.items() if client not in hostile for s in each]
+    bad = {client: each for client, each in by_client.items() if client in hostile}
     usual = fmean(honest) if honest else 0.0
     theirs = [place for place in sent if place[2] in hostile]
     others = [place for place in sent if place[2] not in hostile]
@@ -109,7 +109,7 @@ def _summed_up(
     return Evidence(
         attackers=len(hostile),
         draws=sum(map(len, bad.values())),
-        share=fmean(s for own in bad.values() for s in own) / usual if bad and usual else None,
+        share=fmean(s for each in bad.values() for s in each) / usual if bad and usual else None,
         largest_share=max(map(fmean, bad.values())) / usual if bad and usual else None,
         caught=part(theirs, *_CAUGHT),
         falsely_caught=part(others, *_CAUGHT),

@@ -1,4 +1,4 @@
-"""Which runs the attack bench is made of."""
+"""The runs of the attack benchmark."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ __all__ = ["METHODS", "Attacked", "Method", "chosen_kinds", "chosen_methods", "p
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A way to choose and to defend.
+    """A selector and its defence.
 
     Parameters
     ----------
     label
-        As tables name it.
+        Its label in tables.
     selector
-        Its settings.
+        Settings of the selector.
     guard
-        Settings of the guard; ``None`` is none.
+        Settings of the guard; ``None`` for no guard.
     """
 
     label: str
@@ -44,7 +44,7 @@ _DEFAULT = to_plain(Guard())
 
 
 def _only(*settings: str) -> dict[str, Any]:  # Any: what TOML can hold
-    """Return a guard of one measure, set as by default."""
+    """Return a guard with only these measures, at their defaults."""
     return _NOTHING | {name: _DEFAULT[name] for name in settings}
 
 
@@ -60,7 +60,7 @@ METHODS: Mapping[str, Method] = {
     "budget": Method("Terraform, on a budget", _TERRAFORM, _only("retrainings")),
     "quarantine": Method("Terraform, quarantine", _TERRAFORM, _only("quarantine")),
 }
-"""The three of the table, a fourth, and every measure of the guard alone."""
+"""The three of the table, two more, and every measure of the guard alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ def plan(
     fraction
         Part of the clients that attacks.
     seed
-        Of everything random, who attacks included.
+        Controls all randomness, including which clients attack.
     **settings
         See :class:`terrafl.experiments.api.Settings`.
     """
@@ -111,18 +111,18 @@ def plan(
 def _configured(
     method: Method, kind: Kind, fraction: float, seed: int, settings: Settings
 ) -> RunConfig:
-    own = settings.copy()
-    further: dict[str, Any] = dict(own.get("settings") or {})  # Any: what TOML can hold
-    detail = further.pop("guard", {})  # of a guard, where there is one
+    merged = settings.copy()
+    further: dict[str, Any] = dict(merged.get("settings") or {})  # Any: what TOML can hold
+    detail = further.pop("guard", {})  # only for methods with a guard
     if method.guard is not None:
         further["guard"] = {**method.guard, **detail}
-    own["settings"] = further
-    own["attack"] = {"kind": kind, "fraction": fraction}
-    return configure(selector=method.selector, seed=seed, **own)
+    merged["settings"] = further
+    merged["attack"] = {"kind": kind, "fraction": fraction}
+    return configure(selector=method.selector, seed=seed, **merged)
 
 
 def chosen_methods(names: Sequence[str] | None) -> list[str]:
-    """Return the methods of these names; those of the table if none is given."""
+    """Return the methods with these names; by default those of the table."""
     wanted = ["terraform", "guarded", "random"] if names is None else list(names)
     for name in wanted:
         if name not in METHODS:
@@ -133,7 +133,7 @@ def chosen_methods(names: Sequence[str] | None) -> list[str]:
 
 
 def chosen_kinds(names: Sequence[str] | None) -> list[Kind]:
-    """Return the attacks of these names, with the control; all if none is given."""
+    """Return the attacks with these names, and the control; by default all."""
     if names is None:
         return list(KINDS)
     for name in names:

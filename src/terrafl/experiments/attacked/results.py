@@ -1,4 +1,4 @@
-"""What is kept of a finished run of the attack bench: one small file."""
+"""The result file of a run of the attack benchmark."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ class Kept:
     fraction
         Part of the clients that attacks.
     scenario, rounds
-        What was trained, and how long.
+        Its scenario, and its rounds.
     accuracy, mean_last_ten
         On the pooled test set: after the last round, and of the last ten evaluations.
     evidence
         What the journal says about the attackers.
     configuration
-        The run's, whole; ``terrafl run`` repeats it.
+        The run's configuration; ``terrafl run`` repeats it.
     versions
-        Of what the result depends on.
+        The versions that the result depends on.
     """
 
     method: str
@@ -55,7 +55,7 @@ class Kept:
 
 
 def keep(run: Attacked, results: Path) -> None:
-    """Write down what a finished run gave."""
+    """Write the result file of a finished run."""
     folder = RunFolder(run.cell.folder)
     summary, config = folder.read_summary(), read_config(folder)
     assert config.attack is not None
@@ -77,7 +77,7 @@ def keep(run: Attacked, results: Path) -> None:
 
 
 def read_kept(results: Path) -> list[Kept]:
-    """Read all outcomes in a folder, in the order of their names."""
+    """Read all result files in a folder, in the order of their names."""
     return [_read(path) for path in sorted(results.glob("*.json"))]
 
 

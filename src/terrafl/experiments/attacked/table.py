@@ -1,4 +1,4 @@
-"""The table of the attack bench."""
+"""The table of the attack benchmark."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ def attack_rows(kept: Sequence[Kept], methods: Sequence[str], kinds: Sequence[Ki
     """Return one row per attack and method; a run that was not made has no numbers.
 
     Accuracies and points lost are in percent, means over the seeds that were run; ``lost`` is
-    against the same method and seed when nobody attacks, after the last round and over the last
-    ten evaluations. The rest is that of :class:`~terrafl.experiments.attacked.evidence.Evidence`,
+    against the same method and seed without an attack, after the last round and over the last
+    ten evaluations. The rest is from :class:`~terrafl.experiments.attacked.evidence.Evidence`,
     parts in percent.
     """
-    found: dict[tuple[str, Kind], list[Kept]] = {}
+    runs: dict[tuple[str, Kind], list[Kept]] = {}
     for one in kept:
-        found.setdefault((one.method, one.kind), []).append(one)
+        runs.setdefault((one.method, one.kind), []).append(one)
     ordered = [kind for kind in KINDS if kind in kinds]
     return [
-        _row(method, kind, found.get((method, kind), []), found.get((method, "none"), []))
+        _row(method, kind, runs.get((method, kind), []), runs.get((method, "none"), []))
         for kind in ordered
         for method in methods
     ]

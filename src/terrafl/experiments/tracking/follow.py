@@ -57,7 +57,7 @@ class Follower:
         self._seconds: dict[int, float] = {}  # of training and evaluation, up to a round's end
         self._began = folder.config.stat().st_mtime
         self._tracker = make(folder.path)
-        self._tracker.start(dict(parameters(read_configuration(folder.config))))
+        self._tracker.start(parameters(read_configuration(folder.config)))
 
     def update(self, rounds_done: int) -> None:
         """Tell of the rounds completed since the last call."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from terrafl.runs import Summary
+from terrafl.settings import dotted
 
 __all__ = ["RoundMetrics", "of_summary", "parameters"]
 
@@ -74,20 +75,15 @@ def of_summary(summary: Summary) -> dict[str, float]:
     return {f"result/{name}": float(getattr(summary, name)) for name in _RESULTS}
 
 
-def parameters(
-    plain: Mapping[str, Any], prefix: str = ""
-) -> Iterator[tuple[str, str | int | float | bool]]:
-    """Yield the settings of a configuration by dotted name; lists are written out.
+def parameters(plain: Mapping[str, Any]) -> dict[str, str | int | float | bool]:
+    """Return the settings of a configuration by dotted name; lists are written as text.
 
     Examples
     --------
-    >>> dict(parameters({"rounds": 5, "model": {"name": "mlp", "hidden": [64]}}))
+    >>> parameters({"rounds": 5, "model": {"name": "mlp", "hidden": [64]}})
     {'rounds': 5, 'model.name': 'mlp', 'model.hidden': '[64]'}
     """
-    for key, value in plain.items():
-        if isinstance(value, Mapping):
-            yield from parameters(value, f"{prefix}{key}.")
-        elif isinstance(value, str | int | float | bool):
-            yield f"{prefix}{key}", value
-        else:
-            yield f"{prefix}{key}", str(value)
+    return {
+        name: value if isinstance(value, str | int | float | bool) else str(value)
+        for name, value in dotted(plain).items()
+    }

@@ -1,4 +1,4 @@
-"""Layers of plain settings: shipped scenarios, files, and one laid over another."""
+"""Layers of plain settings: scenarios, files, and how they are merged."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def scenario_names() -> list[str]:
 
 
 def default_scenario(dataset: str) -> str:
-    """Return the scenario that lies below the settings for a data set."""
+    """Return the default scenario of a data set."""
     if is_npz_path(dataset):
         return "_own"
     return DEFAULT_SCENARIOS.get(dataset, dataset or "digits")
 
 
 def read_scenario(name: str) -> Plain:
-    """Read a shipped scenario on top of the one it is based on."""
+    """Read a scenario, merged over the one it is based on."""
     text = (files("terrafl.experiments") / "scenarios" / f"{name}.toml").read_text()
     layer = tomllib.loads(text)
     base = layer.pop("based_on", None)
@@ -53,20 +53,20 @@ def read_toml(path: Path) -> Plain:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ConfigurationError(f"{path} cannot be read: {error.strerror}.") from error
-    except (ValueError, RecursionError) as error:  # no TOML, no UTF-8, or absurdly nested
+    except (ValueError, RecursionError) as error:  # not TOML, not UTF-8, or nested too deeply
         raise ConfigurationError(f"{path} must be a TOML file; {error}.") from error
 
 
 def read_configuration(path: Path) -> Plain:
     """Read a configuration file, such as the ``config.toml`` of a run."""
     plain = read_toml(path)
-    for about in ("labels", "versions"):  # what a run is called and made with is no setting
-        plain.pop(about, None)
+    for recorded in ("labels", "versions"):  # not settings
+        plain.pop(recorded, None)
     return plain
 
 
 def merged(low: Mapping[str, Any], high: Mapping[str, Any]) -> Plain:  # Any: TOML values
-    """Lay one layer over another; a part with another name does not inherit its settings."""
+    """Merge one layer over another; a part with another name does not inherit settings."""
     result = dict(low)
     for key, value in high.items():
         below = result.get(key)

@@ -7,19 +7,19 @@ import io
 from collections.abc import Iterator
 from dataclasses import asdict
 
+from terrafl.paper.cells import GAINS, LATEX, details, gains, overview
+from terrafl.paper.table import Block, Line, PaperTable, relative_gain
 from terrafl.reports.flat import score_columns
 from terrafl.reports.names import algorithm_name
-from terrafl.reports.paper import Block, Line, PaperTable, relative_gain
-from terrafl.reports.paper_cells import GAINS, LATEX, details, gains, overview
 
 __all__ = ["paper_csv", "paper_latex"]
 
 _SHORT = 8
-"""Columns of the details that fit on a page: to the client updates."""
+"""Columns of the full table that fit on a page: up to the client updates."""
 
 
 def paper_csv(table: PaperTable) -> str:
-    """Return one line per cell with everything that is known of it, in full precision."""
+    """Return one line per cell with all of its values, in full precision."""
     text = io.StringIO()
     rows = [_csv_row(block, line) for block in table.blocks for line in block.lines]
     fields = max(rows, key=len)
@@ -60,12 +60,12 @@ def _csv_row(block: Block, line: Line) -> dict[str, object]:
 
 
 def _gain(line: Line, gain: tuple[str, str, float] | None) -> float | None:
-    """Return the gain on the line of the method that has it."""
+    """Return the gain if the line is the best method's."""
     return gain[2] if gain and gain[0] == line.label else None
 
 
 def paper_latex(table: PaperTable) -> str:
-    """Return ``tabular`` after ``tabular``, which need no package: all columns, then each."""
+    """Return one ``tabular`` of all columns, then one per column; they need no package."""
     lines = list(_latex_overview(table))
     for block in table.blocks:
         if block.is_compared:

@@ -1,4 +1,4 @@
-"""The paper's tables and figures, as data that ships with the package."""
+"""The paper's tables and figures, as TOML files that ship with the package."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Column", "Row", "Table", "read_table", "table_names"]
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A scenario, and what the table calls it."""
+    """A scenario and its label in the table."""
 
     scenario: str
     label: str
@@ -29,11 +29,11 @@ class Row:
     Parameters
     ----------
     label
-        What the table calls it.
+        Its label in the table.
     selector
         The selector's name or settings.
     beyond_paper
-        Whether it is ours: shown beside the paper's methods, and no part of its claims.
+        Whether it is ours: shown, but not part of the paper's claims.
     """
 
     label: str
@@ -48,15 +48,15 @@ class Table:
     Parameters
     ----------
     name
-        On the command line.
+        Its name on the command line.
     title
-        What it shows.
+        Its title.
     columns, rows, algorithms
         Every combination is a cell.
     printed
         Percentages in the paper, by algorithm, row label and scenario.
     alone
-        Whether cells run one after another, because their time is the result.
+        Whether cells run one at a time, because their time is the result.
     """
 
     name: str
@@ -69,8 +69,8 @@ class Table:
 
 
 def table_names() -> list[str]:
-    """Return the tables and figures that can be reproduced."""
-    folder = files("terrafl.experiments") / "tables"
+    """Return the names of all tables and figures."""
+    folder = files("terrafl.paper") / "tables"
     return sorted(item.name.removesuffix(".toml") for item in folder.iterdir())
 
 
@@ -80,7 +80,7 @@ def read_table(name: str) -> Table:
     if name not in names:
         hint = suggest(name, names)
         raise ConfigurationError(f"the table must be one of {', '.join(names)}; got {name!r}{hint}")
-    plain = tomllib.loads((files("terrafl.experiments") / "tables" / f"{name}.toml").read_text())
+    plain = tomllib.loads((files("terrafl.paper") / "tables" / f"{name}.toml").read_text())
     paper = plain.get("paper", {"columns": []})
     scenarios = paper.pop("columns")
     printed = {

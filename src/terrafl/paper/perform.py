@@ -1,4 +1,4 @@
-"""Run the cells of a table, within a budget of time if there is one."""
+"""Run the cells of a table, within a time budget if one is given."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pathlib import Path
 
 from terrafl.data.files import Progress
 from terrafl.errors import DataError, TerraflError
-from terrafl.experiments.backbone import compute_features, read_data
-from terrafl.experiments.reproduce.estimate import Pace, calibrate, expected_seconds
-from terrafl.experiments.reproduce.plan import Planned
-from terrafl.experiments.reproduce.results import export
 from terrafl.experiments.sweep import Cell, OnCell, sweep
+from terrafl.experiments.warm_up import compute_features, read_data
+from terrafl.paper.estimate import Pace, calibrate, expected_seconds
+from terrafl.paper.plan import Planned, ScenarioMethod
+from terrafl.paper.results import keep_results
 from terrafl.runs import RunFolder
 from terrafl.simulation.features import OnImages
 
@@ -22,21 +22,21 @@ __all__ = ["Prepared", "perform", "prepare"]
 
 
 class _BudgetSpentError(TerraflError):
-    """The time that was given is over."""
+    """The time budget is used up."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """What is left to run.
+    """The runs that are still to be made.
 
     Parameters
     ----------
     waiting
-        Runs to be made or finished, of every scenario that can be run here.
+        Unfinished runs of every scenario whose data is available.
     expected_s
-        Seconds they are expected to take on one core, as far as their scenarios were tried.
+        Seconds they are expected to take on one core, as far as their methods were measured.
     missing
-        Why a scenario cannot be run here, by scenario.
+        Why a scenario cannot be run, by scenario.
     """
 
     waiting: tuple[Planned, ...]
@@ -54,44 +54,47 @@ def prepare(
     on_images: OnImages = lambda done, total: None,
     deadline: float = math.inf,
 ) -> Prepared:
-    """Find out what is left to run and how long it will take, by one round of each scenario.
+    """Find the unfinished runs and estimate their time from one round of each method.
 
     Parameters
     ----------
     planned
         The runs of a table.
     runs
-        Where run folders are, or will be.
+        Where run folders go.
     workers
         Processes that compute a backbone's features, where there is one.
     on_scenario
-        Hears which scenario is being tried.
+        Called with each scenario before its methods are measured.
     on_data
-        Hears of progress with data sets that are slow to read the first time.
+        Called with the progress of data sets that are slow to read the first time.
     on_images
-        Hears of progress with features.
+        Called with the progress of features.
     deadline
-        On :func:`time.monotonic`'s clock; past it no further scenario is tried.
+        On :func:`time.monotonic`'s clock; after it nothing more is measured.
     """
     waiting = [cell for cell in planned if not RunFolder(runs / cell.place).is_complete]
-    paces: dict[str, Pace] = {}
+    paces: dict[ScenarioMethod, Pace] = {}
     missing: dict[str, str] = {}
+    seen: set[str] = set()
     for cell in waiting:
         scenario = cell.column.scenario
-        if scenario in paces or scenario in missing:
+        if cell.scenario_method in paces or scenario in missing:
             continue
         if time.monotonic() > deadline:
             break
-        on_scenario(scenario)
         try:
-            read_data([cell.config], progress=on_data)
-            compute_features([cell.config], workers=workers, on_images=on_images)
-            paces[scenario] = calibrate(cell.config, runs / "calibration" / scenario)
+            if scenario not in seen:
+                seen.add(scenario)
+                on_scenario(scenario)
+                read_data([cell.config], progress=on_data)
+                compute_features([cell.config], workers=workers, on_images=on_images)
+            paces[cell.scenario_method] = calibrate(cell.config, runs)
         except DataError as error:
             missing[scenario] = str(error)
-    left = tuple(cell for cell in waiting if cell.column.scenario not in missing)
-    tried = [cell for cell in left if cell.column.scenario in paces]
-    return Prepared(left, expected_seconds(tried, paces), missing)
+    available = tuple(cell for cell in waiting if cell.column.scenario not in missing)
+    measured = [cell for cell in available if cell.scenario_method in paces]
+    return Prepared(available, expected_seconds(measured, paces), missing)
 
 
 def perform(
@@ -103,12 +106,12 @@ def perform(
     deadline: float = math.inf,
     on_round: OnCell = lambda cell, done, total, accuracy: None,
 ) -> bool:
-    """Run what is planned and keep what comes out; return whether all of it was run.
+    """Make the planned runs and keep their results; return whether all of them finished.
 
     Parameters
     ----------
     planned
-        What to run; finished runs are not run again.
+        What to run; finished runs are skipped.
     runs
         Where run folders go.
     results
@@ -116,24 +119,24 @@ def perform(
     workers
         How many runs at once.
     deadline
-        When to stop, on :func:`time.monotonic`'s clock; what is under way can be taken up later.
+        When to stop, on :func:`time.monotonic`'s clock; unfinished runs can be resumed.
     on_round
-        Hears of progress.
+        Called after every round of every run.
     """
     places = [cell.place for cell in planned]
 
-    def tell(cell: Cell, done: int, total: int, accuracy: float | None) -> None:
+    def after_round(cell: Cell, done: int, total: int, accuracy: float | None) -> None:
         on_round(cell, done, total, accuracy)
         if done <= 1:
-            export(places, runs, results)  # another run has just ended: keep its result
+            keep_results(places, runs, results)  # another run has just finished
         if time.monotonic() > deadline:
-            raise _BudgetSpentError("the budget is spent.")
+            raise _BudgetSpentError("the time budget is used up.")
 
     cells = [cell.under(runs) for cell in planned]
     try:
-        sweep(cells, workers=workers, on_round=tell)
+        sweep(cells, workers=workers, on_round=after_round)
     except _BudgetSpentError:
         return False
     finally:
-        export(places, runs, results)
+        keep_results(places, runs, results)
     return True

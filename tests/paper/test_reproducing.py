@@ -8,15 +8,15 @@ from dataclasses import replace
 
 import pytest
 
-from terrafl.experiments.reproduce.catalogue import Column, Row, Table
-from terrafl.experiments.reproduce.estimate import Pace, expected_seconds
-from terrafl.experiments.reproduce.gather import gather
-from terrafl.experiments.reproduce.perform import perform, prepare
-from terrafl.experiments.reproduce.plan import plan
-from terrafl.experiments.reproduce.profiles import PROFILES, Profile
-from terrafl.experiments.reproduce.write import write_table
-from terrafl.reports.paper_export import paper_csv
-from terrafl.reports.paper_text import paper_markdown
+from terrafl.paper.catalog import Column, Row, Table
+from terrafl.paper.estimate import Pace, expected_seconds
+from terrafl.paper.export import paper_csv
+from terrafl.paper.gather import gather
+from terrafl.paper.markdown import paper_markdown
+from terrafl.paper.perform import perform, prepare
+from terrafl.paper.plan import plan
+from terrafl.paper.profiles import PROFILES, Profile
+from terrafl.paper.write import write_table
 
 ROWS = (Row("Random", "random"), Row("Terraform", "terraform"))
 TABLE = Table(
@@ -44,7 +44,7 @@ def places(tmp_path):
 def done(digits, places, monkeypatch):
     assert perform(digits, workers=1, **places)
     monkeypatch.setattr(
-        "terrafl.experiments.reproduce.gather.profile_named",
+        "terrafl.paper.gather.profile_named",
         lambda name: TWO_ROUNDS if name == "laptop" else PROFILES[name],
     )
     return places["results"]
@@ -149,11 +149,31 @@ def test_preparing_measures_a_round_and_leaves_out_what_has_no_data(tmp_path, mo
     assert "har" in prepared.missing
 
 
-def test_terraform_is_expected_to_make_as_many_updates_as_in_the_measured_round(digits):
-    pace = {"digits": Pace(update_s=2.0, evaluation_s=0.5, updates=17)}
-    per_round = digits[0].config.clients_per_round * 2.0 + 17 * 2.0 + 2 * 0.5
+def test_every_round_of_a_method_is_expected_to_take_as_long_as_the_measured_one(digits):
+    paces = {
+        ("digits", "random", ""): Pace(round_s=20.0, evaluation_s=0.5),
+        ("digits", "terraform", ""): Pace(round_s=34.0, evaluation_s=0.5),
+    }
+    rounds, seeds = 2, 2
 
-    assert expected_seconds(digits, pace) == pytest.approx(2 * 2 * per_round)
+    assert expected_seconds(digits, paces) == pytest.approx(rounds * seeds * (20 + 34 + 2 * 0.5))
+
+
+def test_one_round_of_each_method_is_measured_once(digits, tmp_path):
+    scenarios = []
+
+    for _ in range(2):
+        prepare(digits, tmp_path, workers=1, on_scenario=scenarios.append)
+
+    assert scenarios == ["digits", "digits"]
+    measured = sorted((tmp_path / "calibration").iterdir())
+    assert [folder.name for folder in measured] == [
+        "digits-random-fedavg-s0",
+        "digits-terraform-fedavg-s0",
+    ]
+    summaries = [json.loads((folder / "summary.json").read_bytes()) for folder in measured]
+    assert [summary["rounds"] for summary in summaries] == [1, 1]
+    assert summaries[0]["client_updates"] <= summaries[1]["client_updates"]
 
 
 def test_seconds_of_training_stand_in_a_table_of_time(digits, places, monkeypatch):
@@ -162,7 +182,7 @@ def test_seconds_of_training_stand_in_a_table_of_time(digits, places, monkeypatc
         printed={}, alone=True,
     )  # fmt: skip
     monkeypatch.setattr(
-        "terrafl.experiments.reproduce.gather.profile_named",
+        "terrafl.paper.gather.profile_named",
         lambda name: TWO_ROUNDS if name == "laptop" else PROFILES[name],
     )
     perform(plan(alone, TWO_ROUNDS), workers=1, **places)

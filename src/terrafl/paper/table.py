@@ -1,4 +1,4 @@
-"""A table of the paper with our numbers beside its own: what it holds."""
+"""A table of the paper, filled with its numbers and ours."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ class Line:
     Parameters
     ----------
     label
-        What the table calls it.
+        Its label in the table.
     printed
-        Accuracy in the paper, in percent; ``None`` where it prints none.
+        Accuracy in the paper, in percent; ``None`` if it prints none.
     method
-        Our runs; ``None`` where there are none.
+        Our runs; ``None`` if there are none.
     train_s
-        Mean seconds of training and choosing clients, where they are a result.
+        Mean seconds of training and client selection, in a table of times.
     beyond_paper
         Whether the method is ours and not the paper's.
     """
@@ -38,8 +38,8 @@ class Line:
     @property
     def ours(self) -> float | None:
         """Our accuracy after the last round, in percent, mean over seeds."""
-        own = self.method.last_round.estimate if self.method else None
-        return own.mean if own else None
+        estimate = self.method.last_round.estimate if self.method else None
+        return estimate.mean if estimate else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,13 +49,13 @@ class Block:
     Parameters
     ----------
     label, scenario, algorithm
-        Which.
+        Its label in the table, its scenario and its algorithm.
     profile
-        How much of the paper's setting ours is; empty where nothing was run.
+        The profile of our runs; empty if nothing was run.
     full_rounds
-        Rounds of the scenario in full.
+        Rounds of the scenario.
     group
-        Our runs; ``None`` where there are none.
+        Our runs; ``None`` if there are none.
     lines
         One per method, in the table's order.
     """
@@ -70,12 +70,12 @@ class Block:
 
     @property
     def name(self) -> str:
-        """What a sentence calls it."""
+        """Its name in a sentence."""
         return f"{self.label}, {algorithm_name(self.algorithm)}"
 
     @property
     def heading(self) -> str:
-        """Its head in a table of all columns: the label, and the profile that was run."""
+        """Its heading in a table of all columns: the label and the profile."""
         return f"{self.label} [{self.profile}]" if self.profile else self.label
 
     @property
@@ -85,12 +85,12 @@ class Block:
 
     @property
     def is_decided(self) -> bool:
-        """Whether all of the paper's methods were run, so that one of them is the best."""
+        """Whether all of the paper's methods were run, so that they can be ranked."""
         return all(line.method is not None for line in self.contest)
 
     @property
     def is_compared(self) -> bool:
-        """Whether more than one method was run, so that there is something to compare."""
+        """Whether more than one method was run."""
         return sum(line.method is not None for line in self.lines) > 1
 
     def line(self, label: str) -> Line:
@@ -105,7 +105,7 @@ class PaperTable:
     Parameters
     ----------
     name, title
-        On the command line, and what it shows.
+        Its name on the command line, and its title.
     blocks
         Its columns under every algorithm.
     timed
@@ -120,22 +120,22 @@ class PaperTable:
     @property
     def by_algorithm(self) -> dict[str, list[Block]]:
         """Its columns under each algorithm."""
-        found: dict[str, list[Block]] = {}
+        grouped: dict[str, list[Block]] = {}
         for block in self.blocks:
-            found.setdefault(block.algorithm, []).append(block)
-        return found
+            grouped.setdefault(block.algorithm, []).append(block)
+        return grouped
 
     def figure_name(self, block: Block) -> str:
-        """Return the name of a column's figure, without its ending."""
+        """Return the file name of a column's figure, without its suffix."""
         return f"{self.name}-{block.scenario}-{block.algorithm}"
 
 
 def relative_gain(
     lines: Sequence[Line], value: Callable[[Line], float | None]
 ) -> tuple[str, str, float] | None:
-    """Return the best, the second and the best's gain in percent of the second.
+    """Return the best, the second, and the gain of the best in percent of the second.
 
-    The paper counts so: 24.22 over 16.43 is 47 % more.
+    The paper computes gains this way: 24.22 over 16.43 is 47 % more.
 
     Examples
     --------

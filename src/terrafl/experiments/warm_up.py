@@ -1,4 +1,4 @@
-"""Have data that takes long the first time ready before runs start."""
+"""Read slow data sets and compute features before runs start."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ __all__ = ["compute_features", "read_data"]
 def read_data(
     configs: Iterable[RunConfig], *, progress: Progress = lambda name, done, total: None
 ) -> None:
-    """Read the data sets of these runs that are slow the first time, so that it is kept.
+    """Read and cache the data sets of these runs that are slow to read the first time.
 
     Parameters
     ----------
     configs
-        The runs. Weights that one of them needs are looked for first.
+        The runs. Missing weights of a backbone are reported first.
     progress
-        Hears of what is read.
+        Called with the progress of reading.
     """
     configs = list(configs)
     backbones = {(c.dataset, type(c.backbone)): c.backbone for c in configs}
@@ -41,16 +41,16 @@ def compute_features(
     workers: int,
     on_images: OnImages = lambda done, total: None,
 ) -> None:
-    """Compute the features that these runs need and that are not kept yet, by all workers.
+    """Compute and cache the features that these runs need.
 
     Parameters
     ----------
     configs
-        The runs; those without a backbone need none.
+        The runs; those without a backbone need no features.
     workers
         Processes that compute.
     on_images
-        Hears of progress.
+        Called with the progress in images.
     """
     with_backbone = [config for config in configs if config.backbone is not None]
     if not with_backbone:

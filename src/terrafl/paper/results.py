@@ -1,4 +1,4 @@
-"""What is kept of a run when its model is not: the files that tables are made of."""
+"""The files of a finished run that the tables are made from; its model is not kept."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from pathlib import Path, PurePosixPath
 from terrafl.runs import RunFolder, Summary, read_events
 from terrafl.runs.atomic import write_atomically
 
-__all__ = ["export", "read_result", "read_seconds", "seconds_of"]
+__all__ = ["keep_results", "read_result", "read_seconds", "seconds_of"]
 
 SECONDS = "seconds.json"
 
 _log = logging.getLogger(__name__)
 
 
-def export(places: Iterable[PurePosixPath], runs: Path, results: Path) -> None:
-    """Copy summary and configuration of every finished run.
+def keep_results(places: Iterable[PurePosixPath], runs: Path, results: Path) -> None:
+    """Copy the summary and the configuration of every finished run.
 
-    A result that is there already and differs is replaced, with a warning. What a run took in
-    seconds comes along: it is the one result that the summary, equal for equal runs, cannot hold.
+    An existing result that differs is replaced, with a warning. The run's seconds are kept in a
+    file of their own: equal runs have equal summaries, so a summary cannot hold them.
     """
     for place in places:
         run, kept = RunFolder(runs / place), RunFolder(results / place)
@@ -30,7 +30,7 @@ def export(places: Iterable[PurePosixPath], runs: Path, results: Path) -> None:
         if kept.summary.exists():
             if kept.summary.read_bytes() == run.summary.read_bytes():
                 continue
-            _log.warning("%s held another result, which is replaced by this run's", kept.path)
+            _log.warning("%s held another result; this run's result replaces it", kept.path)
         kept.path.mkdir(parents=True, exist_ok=True)
         write_atomically(kept.config, run.config.read_bytes())
         write_atomically(kept.path / SECONDS, json.dumps(seconds_of(run)).encode() + b"\n")
@@ -38,8 +38,8 @@ def export(places: Iterable[PurePosixPath], runs: Path, results: Path) -> None:
 
 
 def seconds_of(run: RunFolder) -> dict[str, float]:
-    """Return the seconds that a run spent on training, on choosing clients and on evaluation."""
-    # What a run did again after an interruption counts once, as in a run without one.
+    """Return the seconds that a run spent on training, client selection and evaluation."""
+    # Work that was repeated after an interruption counts once.
     events = {(e["event"], e["round"], e.get("iteration")): e for e in read_events(run.timings)}
 
     def spent(kind: str, key: str) -> float:
@@ -53,13 +53,13 @@ def seconds_of(run: RunFolder) -> dict[str, float]:
 
 
 def read_result(results: Path, place: PurePosixPath) -> Summary | None:
-    """Return what came out of a run, if it was run."""
+    """Return the summary of a run; ``None`` if it was not run."""
     folder = RunFolder(results / place)
     return folder.read_summary() if folder.summary.exists() else None
 
 
 def read_seconds(results: Path, place: PurePosixPath) -> float | None:
-    """Return the seconds that a run spent on training and choosing, if they are known."""
+    """Return the seconds that a run spent on training and selection; ``None`` if unknown."""
     file = results / place / SECONDS
     if not file.exists():
         return None

@@ -1,4 +1,4 @@
-"""How much of the paper's setting is run."""
+"""Profiles: how many seeds and rounds of the paper's setting are run."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ class Profile:
     Parameters
     ----------
     name
-        In configurations and summaries.
+        Its name in configurations and summaries.
     seeds
         One run each.
     rounds
-        By data set; one that is not named runs the scenario's.
+        Rounds by data set; a data set without an entry runs the scenario's rounds.
     all_rounds
-        Where given, of every data set.
+        Rounds on every data set, if given.
     """
 
     name: str
@@ -33,7 +33,7 @@ class Profile:
     all_rounds: int | None = None
 
     def rounds_of(self, dataset: str) -> int | None:
-        """Return the rounds on a data set, ``None`` for the scenario's own."""
+        """Return the rounds on a data set; ``None`` for the scenario's rounds."""
         return self.all_rounds or self.rounds.get(dataset)
 
 
@@ -59,7 +59,7 @@ PROFILES: Mapping[str, Profile] = {
 }
 
 SHOWN = ("paper", "laptop")
-"""Profiles whose results may stand in a table; two rounds prove only that something runs."""
+"""Profiles that tables show; the two rounds of ``smoke`` only test that a scenario runs."""
 
 
 def profile_named(name: str) -> Profile:

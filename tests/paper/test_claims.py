@@ -2,8 +2,8 @@
 
 import pytest
 
-from terrafl.reports.claims import judge_claims
-from terrafl.reports.paper import PaperTable
+from terrafl.paper.claims import judge_claims, terraform_ranks
+from terrafl.paper.table import PaperTable
 
 RANGES = ("Q1 to Q3", "0 to 1", "0 to Q3", "Q1 to 1", "Q3 to 1")
 
@@ -47,20 +47,33 @@ def test_the_papers_cells_are_counted_apart_from_ours(judged, a_block):
     )
 
     assert claim.holds == "in 1 of the 2 cells that were run"
-    assert claim.found.startswith("2 of its 3 cells were run; best in 1 after the last round")
-    assert "so read: A, FedAvg (one seed): 1, 1, 1 and 1 of 2; B, FedAvg" in claim.found
-    assert "or another backbone, D, FedAvg (one seed): 1 (shared), 1 (shared)" in claim.found
+    assert claim.evidence.startswith("2 of its 3 cells were run; best in 1 after the last round")
 
 
-@pytest.mark.parametrize(("own", "holds"), [(70.0, "yes"), (69.5, "to within 0.50 points")])
-def test_equality_with_random_is_told_to_the_point(judged, a_block, own, holds):
-    few = a_block({"Random": {0: 70.0}, "Terraform": {0: own}}, scenario="fmnist-2")
+def test_terraform_is_ranked_in_every_column_that_was_run(a_block):
+    columns = (
+        a_block({"Random": {0: 1.0}, "Terraform": {0: 2.0}}, label="A"),
+        a_block({"Random": {0: 2.0}, "Terraform": {}}, label="B"),
+        a_block({"Random": {0: 2.0}, "Terraform": {0: 2.0}}, label="C"),
+        a_block({"Random": {0: 2.0, 1: 3.0}, "Terraform": {0: 1.0, 1: 2.0}}, label="D"),
+    )
+
+    assert terraform_ranks(PaperTable("table1", "T", columns)) == [
+        ("A, FedAvg (one seed)", ["1 of 2"] * 4),
+        ("C, FedAvg (one seed)", ["1 (shared) of 2"] * 4),
+        ("D, FedAvg", ["2 of 2"] * 4),
+    ]
+
+
+@pytest.mark.parametrize(("terraform", "holds"), [(70.0, "yes"), (69.5, "to within 0.50 points")])
+def test_equality_with_random_is_given_in_points(judged, a_block, terraform, holds):
+    few = a_block({"Random": {0: 70.0}, "Terraform": {0: terraform}}, scenario="fmnist-2")
     many = a_block({"Random": {0: 70.0}, "Terraform": {0: 90.0}}, scenario="fmnist-4")
 
     claim = judged(1, table2=[few, many])
 
     assert claim.holds == holds
-    assert claim.found == f"S, FedAvg (one seed): {own - 70:+.2f} points"
+    assert claim.evidence == f"S, FedAvg (one seed): {terraform - 70:+.2f} points"
 
 
 @pytest.mark.parametrize(
@@ -87,8 +100,8 @@ def test_columns_that_were_not_run_are_named(judged, a_block):
 
     claim = judged(2, updates=[full, part])
 
-    assert claim.found.endswith("not run, or not all of it: B, FedAvg")
-    assert "at equal client updates gradient 2.00, loss 1.00" in claim.found
+    assert claim.evidence.endswith("not run, or only in part: B, FedAvg")
+    assert "at equal client updates gradient 2.00, loss 1.00" in claim.evidence
 
 
 def test_the_poorest_is_judged_from_the_other_end(judged, a_block):
@@ -106,7 +119,7 @@ def test_times_are_judged_by_the_four_ranges_of_the_papers_figure(judged, a_bloc
     claim = judged(5, time=[block])
 
     assert claim.holds == f"{holds}, by one seed"
-    assert "Q3 to 1" not in claim.found
+    assert "Q3 to 1" not in claim.evidence
 
 
 @pytest.mark.parametrize(("four", "holds"), [(83.52, "yes"), (90.0, "yes"), (80.0, "no")])
@@ -118,7 +131,7 @@ def test_a_threshold_may_be_better_than_claimed(judged, a_block, four, holds):
     claim = judged(6, table3=[clothes, writers])
 
     assert claim.holds == f"{holds}, by one seed"
-    assert "no handwriting" not in claim.found
+    assert "no handwriting" not in claim.evidence
 
 
 def test_cost_is_the_ratio_of_client_updates(judged, a_block):
@@ -127,4 +140,4 @@ def test_cost_is_the_ratio_of_client_updates(judged, a_block):
     claim = judged(7, table1=[a_block(percents, costs={"Terraform": 30})])
 
     assert claim.holds == "no"
-    assert "1.50 to 1.50 times" in claim.found
+    assert "1.50 to 1.50 times" in claim.evidence

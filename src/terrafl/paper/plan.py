@@ -1,4 +1,4 @@
-"""Which runs a table needs."""
+"""The runs that a table needs."""
 
 from __future__ import annotations
 
@@ -9,12 +9,15 @@ from pathlib import Path, PurePosixPath
 from terrafl.errors import ConfigurationError
 from terrafl.experiments.api import configure
 from terrafl.experiments.config import RunConfig
-from terrafl.experiments.reproduce.catalogue import Column, Row, Table
-from terrafl.experiments.reproduce.profiles import Profile
 from terrafl.experiments.sweep import Cell
+from terrafl.paper.catalog import Column, Row, Table
+from terrafl.paper.profiles import Profile
 from terrafl.reports.names import algorithm_name
 
-__all__ = ["Planned", "chosen", "plan"]
+__all__ = ["Planned", "ScenarioMethod", "chosen", "plan"]
+
+ScenarioMethod = tuple[str, str, str]
+"""Scenario, selector and variant: what a round's time depends on most."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,11 +27,11 @@ class Planned:
     Parameters
     ----------
     column, row
-        Where in the table it stands.
+        Its place in the table.
     config
-        What it is.
+        Its configuration.
     place
-        Its folder below any folder of results.
+        Its folder, relative to the folder of runs or of results.
     """
 
     column: Column
@@ -38,7 +41,7 @@ class Planned:
 
     @property
     def words(self) -> dict[str, frozenset[str]]:
-        """What it can be asked for by, kind by kind."""
+        """The words that select it on the command line, by kind."""
         return {
             "column": frozenset({self.column.scenario, self.column.label}),
             "algorithm": frozenset({self.algorithm, algorithm_name(self.algorithm)}),
@@ -56,8 +59,13 @@ class Planned:
         """Selector and variant, as its summary names them."""
         return type(self.config.selector).name, self.config.variant
 
+    @property
+    def scenario_method(self) -> ScenarioMethod:
+        """The scenario and the method."""
+        return self.column.scenario, *self.method
+
     def under(self, runs: Path) -> Cell:
-        """Return it as a run of a sweep whose folders lie below one."""
+        """Return it as a cell of a sweep with its folder below ``runs``."""
         return Cell(runs / self.place, self.config)
 
     def is_in(self, column: Column, algorithm: str) -> bool:
@@ -66,7 +74,7 @@ class Planned:
 
 
 def plan(table: Table, profile: Profile) -> list[Planned]:
-    """Return a table's runs: column by column, and in each seed by seed."""
+    """Return a table's runs: column by column, each seed by seed."""
     return [
         _planned(column, row, algorithm, seed=seed, profile=profile, alone=table.alone)
         for column in table.columns
@@ -98,7 +106,7 @@ def _planned(
 
 
 def chosen(planned: Sequence[Planned], only: Sequence[str]) -> list[Planned]:
-    """Return the runs that match the words: any word of a kind, for every kind that is named.
+    """Return the runs that match at least one word of every kind of word given.
 
     ``cifar100``, ``FedAvg``, ``terraform``, ``Anchored Terraform`` and ``seed0`` are words.
     """
@@ -108,7 +116,7 @@ def chosen(planned: Sequence[Planned], only: Sequence[str]) -> list[Planned]:
         if not kinds:
             known = sorted({word for p in planned for words in p.words.values() for word in words})
             raise ConfigurationError(
-                f"--only takes words such as {', '.join(known)}; no run matches {word!r}."
+                f"--only must be one of {', '.join(known)}; no run matches {word!r}."
             )
         for kind in kinds:
             wanted.setdefault(kind, set()).add(word)

@@ -1,7 +1,7 @@
-"""The cells of a table of the paper, as Markdown or LaTeX shows them.
+"""The cells of a table of the paper, formatted for Markdown or LaTeX.
 
-In every column where all of the paper's methods were run, the best of them is marked bold and the
-second underlined: the highest accuracy, or the shortest time where that is the result.
+In every column where all of the paper's methods were run, the best of them is bold and the second
+underlined: by the highest accuracy, or by the shortest time in a table of times.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from terrafl.paper.table import Block, Line, relative_gain
 from terrafl.reports.estimates import Score
 from terrafl.reports.formats import DASH, as_count, as_gap, as_mean_sd, as_megabytes, in_latex
-from terrafl.reports.paper import Block, Line, relative_gain
 
 __all__ = [
     "GAINS",
@@ -31,14 +31,14 @@ GAINS = "Best over second (the paper's methods)"
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How a format writes text, and how it marks the best and the second."""
+    """How a format escapes text and marks the best and the second."""
 
     best: str
     second: str
     text: Callable[[str], str]
 
     def mark(self, text: str, rank: int | None) -> str:
-        """Return text as the format writes it, marked if its rank is 1 or 2."""
+        """Return the escaped text, marked if its rank is 1 or 2."""
         template = {1: self.best, 2: self.second}.get(rank or 0, "{}")
         return template.format(self.text(text))
 
@@ -54,11 +54,11 @@ def overview(
     for i, line in enumerate(blocks[0].lines):
         cells = []
         for block in blocks:
-            own = block.lines[i]
+            entry = block.lines[i]
             if timed:
-                cells.append(_haste(block, own, style))
+                cells.append(_training_time(block, entry, style))
             else:
-                cells.append(f"{_printed(block, own, style)} / {_ours(block, own, style)}")
+                cells.append(f"{_printed(block, entry, style)} / {_ours(block, entry, style)}")
         yield style.text(line.label), cells
 
 
@@ -73,7 +73,7 @@ def _ours(block: Block, line: Line, style: Style) -> str:
     return NOT_RUN if line.method is None else _score(block, line.method.last_round, style)
 
 
-def _haste(block: Block, line: Line, style: Style) -> str:
+def _training_time(block: Block, line: Line, style: Style) -> str:
     if line.train_s is None:
         return NOT_RUN
     quicker = sum(one.train_s is not None and one.train_s < line.train_s for one in block.contest)
@@ -82,22 +82,22 @@ def _haste(block: Block, line: Line, style: Style) -> str:
 
 
 def _score(block: Block, score: Score, style: Style) -> str:
-    own = score.estimate
-    text = as_mean_sd(own.mean, own.sd) if own else DASH
+    estimate = score.estimate
+    text = as_mean_sd(estimate.mean, estimate.sd) if estimate else DASH
     return style.mark(text, score.rank if block.is_decided else None)
 
 
 def gains(block: Block) -> str:
-    """Return who is best of the paper's methods, and its gain over the second: there, and here."""
-    found = [
+    """Return the best of the paper's methods and its gain over the second: in the paper / ours."""
+    leads = [
         relative_gain(block.contest, lambda line: line.printed),
         relative_gain(block.contest, lambda line: line.ours) if block.is_decided else None,
     ]
-    return " / ".join(f"{gain[0]} {gain[2]:+.1f} %" if gain else DASH for gain in found)
+    return " / ".join(f"{gain[0]} {gain[2]:+.1f} %" if gain else DASH for gain in leads)
 
 
 def details(block: Block, style: Style) -> tuple[list[str], list[list[str]]]:
-    """Return the head and the rows of all that is known of a column."""
+    """Return the headings and the rows of a column's full table."""
     assert block.group is not None
     seconds = any(line.train_s is not None for line in block.lines)
     budget = as_count(block.group.budget)
@@ -140,7 +140,7 @@ def _detail(block: Block, line: Line, style: Style) -> list[str]:
 
 
 def to_best(score: Score) -> str:
-    """Return the difference to the best of the paper's methods, with its interval."""
+    """Return the difference to the best of the paper's methods, with its 95 % interval."""
     gap = score.to_best
     return as_gap(gap.mean, gap.low, gap.high) if gap else DASH
 

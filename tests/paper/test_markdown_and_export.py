@@ -5,9 +5,9 @@ import io
 
 import pytest
 
-from terrafl.reports.paper import PaperTable
-from terrafl.reports.paper_export import paper_csv, paper_latex
-from terrafl.reports.paper_text import paper_markdown
+from terrafl.paper.export import paper_csv, paper_latex
+from terrafl.paper.markdown import paper_markdown
+from terrafl.paper.table import PaperTable
 
 PAPER = {"Random": 80.0, "Terraform": 90.0}
 

@@ -1,7 +1,6 @@
-"""The paper's claims in words, and what became of each in the runs that exist.
+"""The paper's claims, and whether our runs support each of them.
 
-A claim is judged by what was run and by nothing else: an answer that rests on one seed says so, and
-what was not run is named.
+Only what was run counts: an answer from one seed says so, and what was not run is named.
 """
 
 from __future__ import annotations
@@ -9,25 +8,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from terrafl.paper.standings import EQUAL_UPDATES, LAST_ROUND, READINGS, Reading, place
+from terrafl.paper.table import Block, Line, PaperTable
 from terrafl.reports.estimates import difference
 from terrafl.reports.formats import listed
-from terrafl.reports.paper import Block, Line, PaperTable
-from terrafl.reports.standings import EQUAL_UPDATES, LAST_ROUND, READINGS, Reading, place
 
-__all__ = ["Claim", "judge_claims"]
+__all__ = ["Claim", "judge_claims", "terraform_ranks"]
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What the paper says, whether it holds here, and what was found."""
+    """What the paper says, whether it holds in our runs, and the numbers."""
 
     words: str
     holds: str
-    found: str
+    evidence: str
 
 
 def judge_claims(tables: Mapping[str, PaperTable]) -> list[Claim]:
-    """Judge the claims of the paper's evaluation by our runs, table by table."""
+    """Judge the claims of the paper's evaluation by our runs."""
     first, signals, ranges = tables["table1"], tables["updates"], tables["quartiles"]
     return [
         _best_everywhere(first),
@@ -44,57 +43,60 @@ def judge_claims(tables: Mapping[str, PaperTable]) -> list[Claim]:
 def _best_everywhere(table: PaperTable) -> Claim:
     words = "Terraform is best in every cell of table 1"
     cells = [b for b in table.blocks if any(line.printed is not None for line in b.lines)]
-    run = [block for block in table.blocks if block.is_decided]
-    own = [block for block in run if block in cells]
-    others = [block for block in run if block not in cells]
-    if not own:
-        return Claim(words, "not run", "; ".join(map(_places, others)))
-    led = [sum(place(b, "Terraform", r).rank == 1 for b in own) for r in READINGS]
+    run = [block for block in cells if block.is_decided]
+    if not run:
+        return Claim(words, "not run", "")
+    led = [sum(place(b, "Terraform", r).rank == 1 for b in run) for r in READINGS]
     counts = ", ".join(f"{n} {r.words}" for n, r in zip(led, READINGS, strict=True))
-    run_of = f"{len(own)} of its {len(cells)} cells were run; best in {counts}"
-    found = [f"{run_of}. Its places, so read: {_places(own[0])}", *map(_places, own[1:])]
-    if others:
-        found.append("beside them, on other data or another backbone, " + _places(others[0]))
-        found += map(_places, others[1:])
-    return Claim(words, f"in {led[0]} of the {len(own)} cells that were run", "; ".join(found))
+    evidence = f"{len(run)} of its {len(cells)} cells were run; best in {counts}"
+    return Claim(words, f"in {led[0]} of the {len(run)} cells that were run", evidence)
 
 
-def _places(block: Block) -> str:
-    places = [str(place(block, "Terraform", reading)) for reading in READINGS]
-    return f"{block.name}{_seeds(block)}: {listed(places)} of {len(block.contest)}"
+def terraform_ranks(table: PaperTable) -> list[tuple[str, list[str]]]:
+    """Return Terraform's rank by every reading, for every column with all of the methods run."""
+    return [
+        (
+            block.name + _seeds(block),
+            [f"{place(block, 'Terraform', r)} of {len(block.contest)}" for r in READINGS],
+        )
+        for block in table.blocks
+        if block.is_decided
+    ]
 
 
 def _equal_to_random(table: PaperTable) -> Claim:
     words = "On Fashion-MNIST 1 to 3, with 5 clients a round, Terraform equals Random"
     gaps = {}
     for block in table.blocks:
-        random, own = block.line("Random").ours, block.line("Terraform").ours
+        random, terraform = block.line("Random").ours, block.line("Terraform").ours
         few = block.scenario in ("fmnist-1", "fmnist-2", "fmnist-3")
-        if few and random is not None and own is not None:
-            gaps[block.name + _seeds(block)] = own - random
+        if few and random is not None and terraform is not None:
+            gaps[block.name + _seeds(block)] = terraform - random
     if not gaps:
         return Claim(words, "not run", "")
-    found = "; ".join(f"{name}: {gap:+.2f} points" for name, gap in gaps.items())
+    evidence = "; ".join(f"{name}: {gap:+.2f} points" for name, gap in gaps.items())
     most = max(map(abs, gaps.values()))
-    return Claim(words, f"to within {most:.2f} points" if most else "yes", found)
+    return Claim(words, f"to within {most:.2f} points" if most else "yes", evidence)
 
 
 def _extreme(words: str, table: PaperTable, label: str, *, sign: int) -> Claim:
     """Judge whether a row is the best (sign 1) or the poorest (sign -1) after the last round."""
-    answers, found = [], []
+    answers, evidence = [], []
     for block in table.blocks:
         if block.is_decided:
             answers.append(_answer(block, label, sign))
-            found.append(f"{block.name}{_seeds(block)}: {_in_order(block, LAST_ROUND)}")
-            found.append(f"{EQUAL_UPDATES.words} {_in_order(block, EQUAL_UPDATES)}")
+            evidence.append(f"{block.name}{_seeds(block)}: {_in_order(block, LAST_ROUND)}")
+            evidence.append(f"{EQUAL_UPDATES.words} {_in_order(block, EQUAL_UPDATES)}")
     if not answers:
         return Claim(words, "not run", "")
-    return Claim(words, listed(list(dict.fromkeys(answers))), "; ".join([*found, *_missing(table)]))
+    return Claim(
+        words, listed(list(dict.fromkeys(answers))), "; ".join([*evidence, *_missing(table)])
+    )
 
 
 def _answer(block: Block, label: str, sign: int) -> str:
-    own, *rivals = sorted(block.contest, key=lambda line: line.label != label)
-    gaps = [difference(_by_seed(own), _by_seed(rival)) for rival in rivals]
+    claimed, *rivals = sorted(block.contest, key=lambda line: line.label != label)
+    gaps = [difference(_by_seed(claimed), _by_seed(rival)) for rival in rivals]
     ahead = all(gap is not None and sign * gap.mean > 0 for gap in gaps)
     if _num_seeds(block) == 1:
         return ("yes" if ahead else "no") + _by_one_seed(block)
@@ -108,7 +110,7 @@ def _answer(block: Block, label: str, sign: int) -> str:
 
 def _fastest(table: PaperTable) -> Claim:
     words = "The interquartile range is the fastest to train with, the whole range the slowest"
-    answers, found = [], []
+    answers, evidence = [], []
     for block in table.blocks:
         ranges = [line for line in block.contest if line.label != "Q3 to 1"]  # not in its figure
         took = {line.label: line.train_s for line in ranges if line.train_s is not None}
@@ -118,41 +120,43 @@ def _fastest(table: PaperTable) -> Claim:
         true = (order[0] == "Q1 to Q3") + (order[-1] == "0 to 1")
         answers.append(("no", "in part", "yes")[true] + _by_one_seed(block))
         shown = ", ".join(f"{label} {took[label]:.0f} s" for label in order)
-        found.append(f"{block.name}{_seeds(block)}: {shown}")
+        evidence.append(f"{block.name}{_seeds(block)}: {shown}")
     if not answers:
         return Claim(words, "not run", "")
-    return Claim(words, listed(list(dict.fromkeys(answers))), "; ".join([*found, *_missing(table)]))
+    return Claim(
+        words, listed(list(dict.fromkeys(answers))), "; ".join([*evidence, *_missing(table)])
+    )
 
 
 def _thresholds(table: PaperTable) -> Claim:
     words = "On FEMNIST eta = 4 is only 0.11 below eta = 2 (0.09 by its own table)"
-    answers, found = [], []
+    answers, evidence = [], []
     for block in table.blocks:
-        # The claim is of no other column; UNIPEN62 stands in for FEMNIST.
+        # The claim is about FEMNIST only; UNIPEN62 replaces it.
         if block.scenario in ("femnist", "unipen62") and block.is_decided:
             ours = {line.label: line.ours or 0.0 for line in block.contest}
             close = ours["eta = 2"] - ours["eta = 4"] <= 0.11
             answers.append(("yes" if close else "no") + _by_one_seed(block))
-            found.append(f"{block.name}{_seeds(block)}: {_in_order(block, LAST_ROUND)}")
+            evidence.append(f"{block.name}{_seeds(block)}: {_in_order(block, LAST_ROUND)}")
     if not answers:
         return Claim(words, "not run", "")
-    return Claim(words, listed(answers), "; ".join(found))
+    return Claim(words, listed(answers), "; ".join(evidence))
 
 
 def _costs(*tables: PaperTable) -> Claim:
     words = "Terraform brings no new cost"
     ratios = []
     for block in (block for table in tables for block in table.blocks):
-        random, own = block.line("Random").method, block.line("Terraform").method
-        if random and own:
-            ratios.append(own.costs.client_updates / random.costs.client_updates)
+        random, terraform = block.line("Random").method, block.line("Terraform").method
+        if random and terraform:
+            ratios.append(terraform.costs.client_updates / random.costs.client_updates)
     if not ratios:
         return Claim(words, "not run", "")
-    found = (
+    evidence = (
         f"it made {min(ratios):.2f} to {max(ratios):.2f} times the client updates of Random in the "
         f"same rounds ({len(ratios)} column{'s' * (len(ratios) != 1)})"
     )
-    return Claim(words, "yes" if max(ratios) <= 1 else "no", found)
+    return Claim(words, "yes" if max(ratios) <= 1 else "no", evidence)
 
 
 def _by_seed(line: Line) -> Mapping[int, float]:
@@ -184,4 +188,4 @@ def _by_one_seed(block: Block) -> str:
 
 def _missing(table: PaperTable) -> list[str]:
     names = [block.name for block in table.blocks if not block.is_decided]
-    return [f"not run, or not all of it: {listed(names)}"] if names else []
+    return [f"not run, or only in part: {listed(names)}"] if names else []

@@ -1,33 +1,33 @@
-"""How the paper's methods stand in a column of its table, by every way of reading the runs."""
+"""The ranking of the paper's methods in a column, by each way of reading the runs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from terrafl.paper.table import Block
 from terrafl.reports.comparison import Method
-from terrafl.reports.paper import Block
 
 __all__ = ["EQUAL_UPDATES", "LAST_ROUND", "LAST_TEN", "READINGS", "Place", "Reading", "place"]
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A number in percent that is read off a method's runs, mean over seeds.
+    """A percentage that is read from a method's runs, mean over seeds.
 
     Parameters
     ----------
     words
         When it is read.
     value
-        The number; ``None`` where there is none.
+        The percentage; ``None`` if there is none.
     """
 
     words: str
     value: Callable[[Method], float | None]
 
     def leaders(self, block: Block) -> tuple[list[str], float]:
-        """Return the best of the paper's methods, several if equal, and what they reach."""
+        """Return the best of the paper's methods, several if equal, and their value."""
         reached = {
             line.label: value
             for line in block.contest
@@ -62,13 +62,13 @@ READINGS = (LAST_ROUND, LAST_TEN, EQUAL_UPDATES, EQUAL_SAMPLES)
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a method stands among the paper's methods; equal ones share the better place."""
+    """A method's rank among the paper's methods; equal ones share the better rank."""
 
     rank: int
     shared: bool
 
     def __str__(self) -> str:
-        """Say it.
+        """Return the rank as text.
 
         Examples
         --------
@@ -79,11 +79,11 @@ class Place:
 
 
 def place(block: Block, label: str, reading: Reading) -> Place:
-    """Return where one of the paper's methods stands, in a column where all of them were run."""
+    """Return the rank of one of the paper's methods, in a column where all of them were run."""
     values = {line.label: reading.value(line.method) for line in block.contest if line.method}
-    own = values[label]
-    known = [value for value in values.values() if value is not None]
-    if own is None:  # not evaluated by then: behind all that were
+    value = values[label]
+    known = [one for one in values.values() if one is not None]
+    if value is None:  # not evaluated by then: ranked behind all that were
         return Place(len(known) + 1, shared=len(values) - len(known) > 1)
-    better = sum(value > own for value in known)
-    return Place(better + 1, shared=known.count(own) > 1)
+    better = sum(one > value for one in known)
+    return Place(better + 1, shared=known.count(value) > 1)

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from terrafl.paper.export import paper_csv, paper_latex
+from terrafl.paper.markdown import paper_markdown
+from terrafl.paper.table import PaperTable
 from terrafl.reports.curves import draw_bars, draw_curves
-from terrafl.reports.paper import PaperTable
-from terrafl.reports.paper_export import paper_csv, paper_latex
-from terrafl.reports.paper_text import paper_markdown
 from terrafl.runs.atomic import write_atomically
 
 __all__ = ["write_figures", "write_table"]
 
 
 def write_table(table: PaperTable, folder: Path) -> None:
-    """Write Markdown, CSV and LaTeX, and PNG and SVG of every column that has something to show."""
+    """Write Markdown, CSV and LaTeX, and PNG and SVG figures."""
     folder.mkdir(parents=True, exist_ok=True)
     texts = {
         "md": paper_markdown(table, figures=""),
@@ -28,7 +28,7 @@ def write_table(table: PaperTable, folder: Path) -> None:
 
 
 def write_figures(table: PaperTable, folder: Path, kinds: Sequence[str]) -> None:
-    """Draw every column in which more than one method was run, in these formats."""
+    """Draw every column with results of more than one method, in these formats."""
     for block in table.blocks:
         if block.group is None or not block.is_compared:
             continue

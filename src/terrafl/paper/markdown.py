@@ -1,15 +1,15 @@
-"""A table of the paper as Markdown: an overview, who leads, and every column in full."""
+"""A table of the paper as Markdown: an overview, the leaders, and every column in full."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from terrafl.paper.cells import GAINS, MARKDOWN, details, gains, overview, to_best
+from terrafl.paper.standings import LAST_ROUND, LAST_TEN, READINGS, Reading
+from terrafl.paper.table import Block, PaperTable
 from terrafl.reports.comparison import Group
 from terrafl.reports.formats import DASH, listed
 from terrafl.reports.names import algorithm_name
-from terrafl.reports.paper import Block, PaperTable
-from terrafl.reports.paper_cells import GAINS, MARKDOWN, details, gains, overview, to_best
-from terrafl.reports.standings import LAST_ROUND, LAST_TEN, READINGS, Reading
 from terrafl.reports.verdicts import verdict
 
 __all__ = ["paper_markdown"]
@@ -22,14 +22,14 @@ _TIMED = (
 
 
 def paper_markdown(table: PaperTable, figures: str | None = None) -> str:
-    """Return a table in words and numbers.
+    """Return a table as Markdown.
 
     Parameters
     ----------
     table
         The table.
     figures
-        Where its figures lie, as a prefix of their names; ``None`` leaves them out.
+        Prefix of the figures' file names; ``None`` leaves the figures out.
     """
     lines = [f"## {table.title}", "", _TIMED if table.timed else _SCORED, ""]
     for blocks in table.by_algorithm.values():
@@ -49,7 +49,7 @@ def paper_markdown(table: PaperTable, figures: str | None = None) -> str:
 
 
 def _leaders(blocks: Sequence[Block]) -> list[str]:
-    """Say who leads each column, and beside it what stands outside the contest."""
+    """Return a table of the best method per column, and of the methods that are not ranked."""
     if not blocks:
         return []
     beyond = [line.label for line in blocks[0].lines if line.beyond_paper]
@@ -60,7 +60,7 @@ def _leaders(blocks: Sequence[Block]) -> list[str]:
         assert block.group is not None
         seeds = max(len(method.seeds) for method in block.group.contenders)
         cells = [_leader(block, reading) for reading in READINGS]
-        cells += [_beside(block, label) for label in beyond]
+        cells += [_unranked(block, label) for label in beyond]
         lines.append(_row([MARKDOWN.text(block.name), str(seeds), *cells]))
     return [*lines, ""]
 
@@ -70,7 +70,7 @@ def _leader(block: Block, reading: Reading) -> str:
     return f"{listed(labels)} {value:.2f}"
 
 
-def _beside(block: Block, label: str) -> str:
+def _unranked(block: Block, label: str) -> str:
     method = block.line(label).method
     values = [reading.value(method) for reading in READINGS] if method else []
     return ", ".join(DASH if v is None else f"{v:.2f}" for v in values) or "not run"
@@ -105,14 +105,16 @@ def _about(table: PaperTable, block: Block) -> str:
 
 def _commits(group: Group) -> str:
     runs = [run.summary.versions for method in group.methods for run in method.runs]
-    found = sorted({versions.get("commit", "unknown")[:7] for versions in runs})
-    return f"commit {', '.join(found)}"
+    commits = sorted({versions.get("commit", "unknown")[:7] for versions in runs})
+    return f"commit {', '.join(commits)}"
 
 
 def _sentences(block: Block) -> list[str]:
-    """Return the verdict on a column: who leads, whether it lasts, and what is not in it."""
+    """Return the verdict on a column: the leaders, how steady they are, and what was not run."""
     assert block.group is not None
-    sentences = _haste(block) + ([verdict(block.group)] if block.group.contenders else [])
+    sentences = _fastest_and_slowest(block) + (
+        [verdict(block.group)] if block.group.contenders else []
+    )
     if block.is_decided and LAST_TEN.leaders(block)[0] != LAST_ROUND.leaders(block)[0]:
         labels, mean = LAST_TEN.leaders(block)
         verb = "leads" if len(labels) == 1 else "lead"
@@ -132,7 +134,7 @@ def _sentences(block: Block) -> list[str]:
     return sentences
 
 
-def _haste(block: Block) -> list[str]:
+def _fastest_and_slowest(block: Block) -> list[str]:
     took = {line.label: line.train_s for line in block.contest if line.train_s is not None}
     if len(took) < 2:
         return []

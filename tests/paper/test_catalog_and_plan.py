@@ -7,9 +7,9 @@ import pytest
 
 from terrafl.errors import ConfigurationError
 from terrafl.experiments.config import scenario_names
-from terrafl.experiments.reproduce.catalogue import read_table, table_names
-from terrafl.experiments.reproduce.plan import chosen, plan
-from terrafl.experiments.reproduce.profiles import PROFILES, profile_named
+from terrafl.paper.catalog import read_table, table_names
+from terrafl.paper.plan import chosen, plan
+from terrafl.paper.profiles import PROFILES, profile_named
 from terrafl.selection import Terraform
 
 

@@ -1,0 +1,1 @@
+"""The paper's evaluation: its tables, figures and claims, and our results for them."""
