@@ -17,7 +17,7 @@ from terrafl.engine.state import RunState
 from terrafl.engine.training import LocalTraining
 from terrafl.experiments.config import resolve
 from terrafl.models import Linear
-from terrafl.runs import RunFolder, read_events
+from terrafl.runs import RunFolder, read_lines
 from terrafl.selection import Random
 
 NUM_FEATURES, NUM_CLASSES = 4, 3
@@ -125,7 +125,7 @@ def play(tmp_path):
                 record=record,
                 state=state,
             ).run()
-        return Played(state, initial, crew.layout, list(read_events(folder.journal)))
+        return Played(state, initial, crew.layout, list(read_lines(folder.journal)))
 
     return played
 

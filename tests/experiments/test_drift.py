@@ -16,7 +16,7 @@ from terrafl.errors import RunFolderError
 from terrafl.experiments import drift, training
 from terrafl.experiments.provenance import DECISIVE, versions
 from terrafl.experiments.run import execute, resume
-from terrafl.runs import read_events
+from terrafl.runs import read_lines
 
 
 class Interrupted(Exception):
@@ -99,7 +99,7 @@ def test_once_the_change_is_undone_the_result_is_that_of_an_undisturbed_run(
 def test_drift_that_is_allowed_is_an_event_in_the_journal(edited):
     resume(edited, allow_drift=True)
 
-    events = [event for event in read_events(edited / "journal.jsonl") if event["event"] == "drift"]
+    events = [event for event in read_lines(edited / "journal.jsonl") if event["event"] == "drift"]
     assert events == [
         {"event": "drift", "round": 1, "changes": {"training.learning_rate": ["0.05", "0.1"]}}
     ]
@@ -111,7 +111,7 @@ def test_drift_is_allowed_once_and_stands_when_the_run_is_interrupted_again(edit
 
     resume(edited)
 
-    events = [event["event"] for event in read_events(edited / "journal.jsonl")]
+    events = [event["event"] for event in read_lines(edited / "journal.jsonl")]
     assert events.count("drift") == 1
 
 
@@ -159,7 +159,7 @@ def test_without_a_checkpoint_the_versions_of_the_file_are_compared(run, pretend
         resume(run)
 
     resume(run, allow_drift=True)
-    events = [event["event"] for event in read_events(run / "journal.jsonl")]
+    events = [event["event"] for event in read_lines(run / "journal.jsonl")]
     assert events[:2] == ["federation", "drift"]
 
 

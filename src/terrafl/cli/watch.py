@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from terrafl.experiments.opening import opening_summary
 from terrafl.reports.live.server import serve
 
 __all__ = ["watch"]
@@ -19,11 +18,11 @@ def watch(
         list[Path], typer.Argument(help="Run folders, or folders that runs are or will be in.")
     ],
     port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Of 127.0.0.1; 0 takes a free one.")
+        int, typer.Option(min=0, max=65535, help="Port of 127.0.0.1; 0 takes a free one.")
     ] = 0,
     open_page: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
 ) -> None:
-    """Show runs in the browser while they go on; Ctrl-C ends it, the runs go on."""
+    """Show runs in the browser while they run; Ctrl-C stops the page, not the runs."""
 
     def ready(address: str) -> None:
         typer.echo(f"watching: {address}")
@@ -31,6 +30,6 @@ def watch(
             webbrowser.open(address)
 
     try:
-        serve(folders, opening_summary, port=port, on_ready=ready)
+        serve(folders, port=port, on_ready=ready)
     except KeyboardInterrupt:
-        typer.echo("no longer watching; runs are not touched.", err=True)
+        typer.echo("stopped watching; the runs continue.", err=True)

@@ -25,7 +25,7 @@ from terrafl.errors import ConfigurationError, RunFolderError
 from terrafl.experiments.config import RunConfig
 from terrafl.experiments.drift import Drift, conditions, stored_versions
 from terrafl.experiments.run import OnRound
-from terrafl.runs import RunFolder, Summary, read_events
+from terrafl.runs import RunFolder, Summary, read_lines
 from terrafl.runs.atomic import write_atomically
 from terrafl.runs.checkpoint import Checkpoint
 from terrafl.seeds import stream
@@ -144,7 +144,7 @@ def train(
 
 def _require_same_data(folder: RunFolder, federation: dict[str, object]) -> None:
     """Refuse to go on with data that is dealt out in another way than when the run was begun."""
-    if next(read_events(folder.journal), None) != json.loads(json.dumps(federation)):
+    if next(read_lines(folder.journal), None) != json.loads(json.dumps(federation)):
         raise RunFolderError(
             f"{folder.path} was begun with other data than there is now: put the data set's files "
             "back, or start the run afresh in another folder."

@@ -86,7 +86,7 @@ def run_plain(study: Study, slug: str, method: int, number: int) -> Plain:
 
 
 def _signal(trace: Trace) -> str:
-    return next((step.split.signal for step in trace.steps if step.split), "update_norm")
+    return next((step.split.measure for step in trace.steps if step.split), "update_norm")
 
 
 def _body(trace: Trace, every: int) -> Plain:

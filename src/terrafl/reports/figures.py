@@ -109,7 +109,7 @@ def _seconds_figure(section: Section) -> Figure:
 def _by_seconds(study: Study) -> list[Point]:
     """Return the curve with milliseconds in the place of client updates."""
     pairs = zip(study.trace.seconds(), study.trace.evaluations, strict=False)
-    return [Point(e.round, round(1000 * seconds), 0, e.accuracy) for seconds, e in pairs]
+    return [Point(e.round + 1, round(1000 * seconds), 0, e.accuracy) for seconds, e in pairs]
 
 
 def _fairness_figure(section: Section) -> Figure:

@@ -27,7 +27,7 @@ def heat_map(trace: Trace, what: What) -> NDArray[np.float64]:
     How often the client trained in the round, or the mean of its update norms in it; NaN where
     it did not train, or its norm is not known.
     """
-    sizes = trace.federation.sizes or [0] * len(trace.federation.ids)
+    sizes = [trace.federation.size(client) or 0 for client in range(len(trace.federation.ids))]
     order = np.argsort(-np.asarray(sizes), kind="stable")
     rounds = trace.steps[-1].round + 1
     lines, columns = min(len(order), MOST_CELLS), min(rounds, MOST_CELLS)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from terrafl.errors import RunFolderError
 from terrafl.reports.assets import load_assets
 from terrafl.reports.bundle import packed
+from terrafl.reports.collect import Unreadable
 from terrafl.reports.comparison import Comparison, compare_runs
 from terrafl.reports.figures import draw_figures
 from terrafl.reports.flat import rows
@@ -55,7 +57,9 @@ def write_report(
         "table.md": to_markdown(all_rows).encode(),
         "table.csv": to_csv(all_rows).encode(),
         "table.tex": to_latex(all_rows).encode(),
-        "report.html": render_page(sections, data=packed(sections)).encode(),
+        "report.html": render_page(
+            sections, data=packed(sections), unreadable=_unreadable(comparison, sections)
+        ).encode(),
     }
     for done, section in enumerate(sections, start=1):
         for name, pictures in draw_figures(section).items():
@@ -73,13 +77,24 @@ def write_report(
     return out / "report.html"
 
 
+def _unreadable(comparison: Comparison, sections: Sequence[Section]) -> list[Unreadable]:
+    of_runs = (s.unreadable for section in sections for row in section.studies for s in row)
+    return [*comparison.unreadable, *chain.from_iterable(of_runs)]
+
+
 def html_table(comparison: Comparison) -> str:
     """Return the accuracy tables as a piece of HTML, as a notebook shows it."""
     template = _templates().get_template("accuracy.html.j2")
     return template.render(groups=comparison.groups)
 
 
-def render_page(sections: Sequence[Section], *, data: str = "", live: bool = False) -> str:
+def render_page(
+    sections: Sequence[Section],
+    *,
+    data: str = "",
+    live: bool = False,
+    unreadable: Sequence[Unreadable] = (),
+) -> str:
     """Return the whole page.
 
     Parameters
@@ -89,12 +104,19 @@ def render_page(sections: Sequence[Section], *, data: str = "", live: bool = Fal
     data
         The packed data of its charts.
     live
-        Whether it hears of news from the server it came from.
+        Whether it receives news from its server.
+    unreadable
+        Run folders, or parts of them, that cannot be read.
     """
     assets = load_assets()
     template = _templates().get_template("page.html.j2")
     return template.render(
-        sections=sections, assets=assets, policy=assets.policy(live=live), data=data, live=live
+        sections=sections,
+        assets=assets,
+        policy=assets.policy(live=live),
+        data=data,
+        live=live,
+        unreadable=unreadable,
     )
 
 

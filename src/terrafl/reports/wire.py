@@ -8,7 +8,7 @@ from base64 import b64encode
 from collections.abc import Iterable
 from typing import Any
 
-from terrafl.reports.trace import Federation, Step, Trace
+from terrafl.reports.trace import Clients, Step, Trace
 
 __all__ = ["MOST_PACKED", "curve_columns", "federation_columns", "pack", "step_columns"]
 
@@ -29,9 +29,9 @@ def curve_columns(trace: Trace, *, start: int = 0, thin: bool = False) -> Plain:
         chosen = range(chosen[-1] % step, len(trace.evaluations), step)  # the last one is kept
     kept = [trace.evaluations[i] for i in chosen]
     return {
-        "round": [e.round for e in kept],
-        "updates": [e.costs.get("client_updates", 0) for e in kept],
-        "samples": [e.costs.get("samples_trained", 0) for e in kept],
+        "round": [e.round + 1 for e in kept],
+        "updates": [e.costs.client_updates for e in kept],
+        "samples": [e.costs.samples_trained for e in kept],
         "accuracy": [round(100 * e.accuracy, 3) for e in kept],
         "seconds": [round(seconds[i], 3) for i in chosen] if seconds else [],
     }
@@ -53,7 +53,7 @@ def step_columns(steps: Iterable[Step]) -> Plain:
     }
 
 
-def federation_columns(federation: Federation) -> Plain:
+def federation_columns(federation: Clients) -> Plain:
     """Return the clients column by column."""
     return {
         "ids": federation.ids,

@@ -6,9 +6,10 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, get_type_hints
 
 from terrafl.errors import RunFolderError
+from terrafl.runs.checks import check_of, checked
 
 __all__ = ["Point", "Summary"]
 
@@ -100,13 +101,26 @@ class Summary:
         from pydantic import TypeAdapter, ValidationError
 
         try:
-            return TypeAdapter(cls).validate_json(path.read_bytes(), strict=True)
+            summary = TypeAdapter(cls).validate_json(path.read_bytes(), strict=True)
+            _require_ranges(summary)
         except OSError as error:
             raise RunFolderError(f"{path} cannot be read: {error.strerror}.") from error
-        except ValidationError as error:
-            first = error.errors()[0]
-            place = ".".join(str(part) for part in first["loc"])
+        except ValueError as error:
+            reason = str(error)
+            if isinstance(error, ValidationError):
+                first = error.errors()[0]
+                place = ".".join(str(part) for part in first["loc"])
+                reason = f"{place and place + ': '}{first['msg']}"
             raise RunFolderError(
                 f"{path} must be the summary of a terrafl run; it is damaged or something else "
-                f"({place and place + ': '}{first['msg']})."
+                f"({reason})."
             ) from error
+        return summary
+
+
+def _require_ranges(summary: Summary) -> None:
+    """Refuse numbers that are not finite or out of range; the types are right already."""
+    for record in (summary, *summary.curve):
+        for name, hint in get_type_hints(type(record)).items():
+            if hint in (int, float):
+                checked(check_of(hint, name), name, getattr(record, name))

@@ -1,4 +1,4 @@
-"""What is kept of a finished run of the attack bench: one small file."""
+"""The result of a finished run of the attack bench: one small file."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ class Kept:
     method, kind, seed
         Which run.
     fraction
-        Part of the clients that attacks.
+        Share of the clients that attacks.
     scenario, rounds
-        What was trained, and how long.
+        What was trained, and for how many rounds.
     accuracy, mean_last_ten
         On the pooled test set: after the last round, and of the last ten evaluations.
     evidence
         What the journal says about the attackers.
     configuration
-        The run's, whole; ``terrafl run`` repeats it.
+        The whole configuration of the run; ``terrafl run`` repeats it.
     versions
-        Of what the result depends on.
+        Versions of what the result depends on.
     """
 
     method: str
@@ -55,7 +55,7 @@ class Kept:
 
 
 def keep(run: Attacked, results: Path) -> None:
-    """Write down what a finished run gave."""
+    """Write the result of a finished run."""
     folder = RunFolder(run.cell.folder)
     summary, config = folder.read_summary(), read_config(folder)
     assert config.attack is not None

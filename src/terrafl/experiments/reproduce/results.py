@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 
 from terrafl.runs import RunFolder, Summary, read_events
 from terrafl.runs.atomic import write_atomically
+from terrafl.runs.events import EvaluationTime, IterationTime, SelectionTime
 
 __all__ = ["export", "read_result", "read_seconds", "seconds_of"]
 
@@ -39,16 +40,22 @@ def export(places: Iterable[PurePosixPath], runs: Path, results: Path) -> None:
 
 def seconds_of(run: RunFolder) -> dict[str, float]:
     """Return the seconds that a run spent on training, on choosing clients and on evaluation."""
-    # What a run did again after an interruption counts once, as in a run without one.
-    events = {(e["event"], e["round"], e.get("iteration")): e for e in read_events(run.timings)}
-
-    def spent(kind: str, key: str) -> float:
-        return round(sum(float(e[key]) for e in events.values() if e["event"] == kind), 3)
-
+    # An iteration that was repeated after an interruption counts once.
+    train: dict[tuple[int, int], float] = {}
+    select: dict[tuple[int, int], float] = {}
+    evaluate: dict[int, float] = {}
+    for event in read_events(run.timings):
+        match event:
+            case IterationTime():
+                train[event.round, event.iteration] = event.train_s
+            case SelectionTime():
+                select[event.round, event.iteration] = event.seconds
+            case EvaluationTime():
+                evaluate[event.round] = event.seconds
     return {
-        "train": spent("iteration", "train_s"),
-        "select": spent("selection", "seconds"),
-        "evaluate": spent("evaluation", "seconds"),
+        "train": round(sum(train.values()), 3),
+        "select": round(sum(select.values()), 3),
+        "evaluate": round(sum(evaluate.values()), 3),
     }
 
 
