@@ -56,7 +56,7 @@ def heat_figure(section: Section, what: What) -> Figure:
     ]
     maps = [heat_map(trace, what) for _, trace in found]
     known = np.concatenate([values[np.isfinite(values)] for values in maps])
-    most = float(known.max()) if len(known) else 1.0
+    most = float(known.max(initial=0.0)) or 1.0
     rows = -(-len(found) // 3)
     figure = Figure(figsize=(10, 0.6 + 2.6 * rows), layout="constrained")
     panels = figure.subplots(rows, 3, squeeze=False)

@@ -22,7 +22,7 @@ from terrafl.runs.atomic import write_atomically
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-__all__ = ["html_table", "render_page", "render_sections", "write_report"]
+__all__ = ["html_table", "render_page", "render_sections", "report_page", "write_report"]
 
 
 def write_report(
@@ -57,9 +57,7 @@ def write_report(
         "table.md": to_markdown(all_rows).encode(),
         "table.csv": to_csv(all_rows).encode(),
         "table.tex": to_latex(all_rows).encode(),
-        "report.html": render_page(
-            sections, data=packed(sections), unreadable=_unreadable(comparison, sections)
-        ).encode(),
+        "report.html": report_page(comparison, sections).encode(),
     }
     for done, section in enumerate(sections, start=1):
         for name, pictures in draw_figures(section).items():
@@ -77,9 +75,11 @@ def write_report(
     return out / "report.html"
 
 
-def _unreadable(comparison: Comparison, sections: Sequence[Section]) -> list[Unreadable]:
+def report_page(comparison: Comparison, sections: Sequence[Section]) -> str:
+    """Return the page of a report, with a list of what cannot be read."""
     of_runs = (s.unreadable for section in sections for row in section.studies for s in row)
-    return [*comparison.unreadable, *chain.from_iterable(of_runs)]
+    unreadable = [*comparison.unreadable, *chain.from_iterable(of_runs)]
+    return render_page(sections, data=packed(sections), unreadable=unreadable)
 
 
 def html_table(comparison: Comparison) -> str:
