@@ -115,7 +115,7 @@ def test_increments_add_up_to_the_whole(overview, grow, real_runs, monkeypatch, 
     trace = read_trace(RunFolder(real_runs / "terraform-s0"))
     (run,) = page.runs.values()
     assert run["steps"] == step_columns(trace.steps)
-    assert run["curve"]["accuracy"] == curve_columns(trace)["accuracy"]
+    assert run["curve"]["accuracy"] == curve_columns(trace.points(), [])["accuracy"]
     assert run["federation"]["ids"] == trace.federation.ids
     assert (run["status"], run["done"], run["planned"]) == ("finished", 6, 6)
 

@@ -47,7 +47,7 @@ def bundle(sections: Sequence[Section], *, every: int = 1) -> Plain:
                     federations.append(columns)
                 plain = run_plain(study, section.slug, method, len(runs))
                 plain["federation"] = federations.index(columns)
-                runs.append(plain | _body(study.trace, every))
+                runs.append(plain | _body(study, every))
     return {
         "live": False,
         "every": every,
@@ -93,11 +93,13 @@ def _signal(trace: Trace) -> str:
     return next((step.split.measure for step in trace.steps if step.split), "update_norm")
 
 
-def _body(trace: Trace, every: int) -> Plain:
+def _body(study: Study, every: int) -> Plain:
+    trace = study.trace
+    points = trace.points() or study.run.summary.curve  # without a journal
     last = trace.steps[-1].round if trace.steps else 0
     kept = [step for step in trace.steps if step.round % every == 0 or step.round == last]
     return {
-        "curve": curve_columns(trace, thin=True),
+        "curve": curve_columns(points, trace.seconds(), thin=True),
         "steps": step_columns(kept),
         "taken": trace.participation(),
     }

@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from terrafl.runs import RunFolder, read_events
+from terrafl.runs import Point, RunFolder, read_events
 from terrafl.runs.events import (
     Cohort,
     Evaluation,
@@ -130,6 +130,13 @@ class Trace:
                 total += by_round[waiting.pop()]
             totals.append(total)
         return totals
+
+    def points(self) -> list[Point]:
+        """Return the curve: one point per evaluation."""
+        return [
+            Point(e.round + 1, e.costs.client_updates, e.costs.samples_trained, e.accuracy)
+            for e in self.evaluations
+        ]
 
     def participation(self) -> list[int]:
         """Return how often each client trained."""

@@ -328,5 +328,7 @@ def test_runs_known_by_their_summaries_alone_still_have_curves(open_page, runs, 
     page.wait_for_selector("[data-chart=curves] canvas")
 
     assert page.locator("[data-chart=curves] canvas").evaluate(INKED) > 20
+    lengths = page.evaluate("[...terrafl.state.runs.values()].map(run => run.curve.round.length)")
+    assert lengths == [8] * 9
     assert page.locator("[data-chart=tree]").count() == 0
     assert json.loads(page.evaluate("JSON.stringify(terrafl.state.groups[0].methods.length)")) == 3

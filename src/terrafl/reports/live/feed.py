@@ -166,7 +166,7 @@ class Feed:
             "steps_from": start,
             "steps": step_columns(trace.steps[start:end]),
             "curve_from": sent.points,
-            "curve": curve_columns(trace, start=sent.points),
+            "curve": curve_columns(trace.points(), trace.seconds(), start=sent.points),
         }
         sent.points = len(trace.evaluations)
         if sent.clients != len(trace.federation.ids):

@@ -13,7 +13,7 @@ from terrafl.reports.collect import Run, Unreadable, folders_with
 from terrafl.reports.resolved import Settings, settings_of
 from terrafl.reports.sections import Study
 from terrafl.reports.trace import Trace
-from terrafl.runs import Point, RunFolder, Summary, Tail
+from terrafl.runs import RunFolder, Summary, Tail
 from terrafl.runs.initial_summary import initial_summary
 
 __all__ = ["Watched", "WatchedRun"]
@@ -104,10 +104,7 @@ class WatchedRun:
         evaluations = self.trace.evaluations
         if not evaluations:
             return self.initial
-        points = [
-            Point(e.round + 1, e.costs.client_updates, e.costs.samples_trained, e.accuracy)
-            for e in evaluations
-        ]
+        points = self.trace.points()
         newest = points[-10:]
         return replace(
             self.initial,

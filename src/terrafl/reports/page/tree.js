@@ -144,7 +144,7 @@ const tree = (() => {
       const known = step.values.filter((value) => value != null).length;
       const hard = known - step.tau;
       if (!step.tau) return "Then the round is in progress.";
-      const range = `${ordinal(step.q1)} to ${ordinal(step.q3)}`;
+      const range = `${ordinal(Math.max(1, step.q1))} to ${ordinal(step.q3)}`;
       const split = `Split after the ${ordinal(step.tau)} of ${counted(known, "client")} (allowed: ${range})`;
       if (i + 1 < steps.length)
         return `${split}: ${counted(hard, "hard client")} trained again.`;
