@@ -1,4 +1,4 @@
-"""The arithmetic of a comparison: who is ahead, by how much, and at what cost.
+"""The arithmetic of a comparison: which method leads, by how much, and at what cost.
 
 A group holds the runs that may be compared: one problem, one algorithm. Each method in it is
 scored twice. *After the last round* is how papers report; *at equal client updates* is how a
@@ -150,7 +150,7 @@ def compare_runs(paths: Sequence[Path]) -> Comparison:
 
 
 def compare(runs: Iterable[Run], outside: Collection[tuple[str, str]] = ()) -> Comparison:
-    """Compare runs, each with the runs of its own problem and algorithm.
+    """Compare runs, each with the runs of the same problem and algorithm.
 
     Parameters
     ----------

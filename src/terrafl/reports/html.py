@@ -1,4 +1,4 @@
-"""The report as one page that needs nothing else, with its figures and tables beside it."""
+"""The report: a self-contained page, figures and tables."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def write_report(
     *,
     on_section: Callable[[int, int], None] = lambda done, total: None,
 ) -> Path:
-    """Compare runs and write what they show.
+    """Compare runs and write the report.
 
     ``out`` receives ``report.html``; for every problem and algorithm its figures as ``.svg`` and
     ``.png``; and ``table.md``, ``table.csv`` and ``table.tex``. Equal folders give equal bytes.
@@ -41,9 +41,9 @@ def write_report(
     runs
         Run folders, or folders that contain some at any depth.
     out
-        The folder to write to; it is made if need be, and files of the same names replaced.
+        The folder to write to; it is created if needed, and files of the same names are replaced.
     on_section
-        Hears of progress: problems drawn, and problems in all.
+        Called with the number of problems drawn, and of all problems.
 
     Returns
     -------
@@ -121,7 +121,7 @@ def render_page(
 
 
 def render_sections(sections: Sequence[Section]) -> str:
-    """Return what stands between a page's head and foot, tables filled in and charts empty."""
+    """Return the sections of a page: filled tables, and places for charts."""
     template = _templates().get_template("sections.html.j2")
     return template.render(sections=sections)
 
@@ -131,7 +131,7 @@ def _templates() -> Environment:
 
     environment = Environment(
         loader=PackageLoader("terrafl.reports"),
-        autoescape=True,  # names of selectors and folders are the user's, and may hold anything
+        autoescape=True,  # names of selectors and folders may hold anything
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -151,10 +151,10 @@ def _templates() -> Environment:
 
 
 def _versions(sections: Sequence[Section]) -> dict[str, str]:
-    found: dict[str, set[str]] = {}
+    versions: dict[str, set[str]] = {}
     for section in sections:
         for method in section.group.methods:
             for run in method.runs:
                 for name, version in run.summary.versions.items():
-                    found.setdefault(name, set()).add(str(version))
-    return {name: ", ".join(sorted(found[name])) for name in sorted(found)}
+                    versions.setdefault(name, set()).add(str(version))
+    return {name: ", ".join(sorted(versions[name])) for name in sorted(versions)}

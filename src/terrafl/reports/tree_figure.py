@@ -1,4 +1,4 @@
-"""The selection tree of a round: clients by update norm, the split, and who flows on."""
+"""The selection tree of a round: clients by update norm, the split, and who trains again."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PITCH = 1.85
 
 
 def tree_figure(study: Study, round_number: int) -> Figure:
-    """Draw the iterations of a round below each other, hard clients flowing on.
+    """Draw the iterations of a round below each other; ribbons connect the hard clients.
 
     A bar is a client: its width is its share of the cohort's data, its height its update norm.
     """

@@ -18,7 +18,7 @@ Plain = dict[str, Any]  # Any: what JSON can hold
 MOST_PACKED = 2_300_000
 """Bytes of data in a page that must stay below 3 MB with everything else."""
 MOST_POINTS = 800
-"""Evaluations of a run that a page keeps; more could not be told apart on a screen."""
+"""Evaluations of a run that a page keeps; more cannot be distinguished on a screen."""
 
 
 def curve_columns(

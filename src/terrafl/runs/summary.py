@@ -1,4 +1,4 @@
-"""The summary of a finished run: what reports and tables are made of."""
+"""The summary of a finished run, from which reports and tables are made."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ class Point(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """What came out of a run, and what it cost.
+    """The results and the costs of a run.
 
     Parameters
     ----------
     dataset, scenario, model, selector, algorithm, seed
-        What was run; ``scenario`` is empty for a configuration of one's own.
+        What was run; ``scenario`` is empty for a custom configuration.
     profile
         The sweep's profile (``paper``, ``laptop``, ``smoke``), empty outside a sweep.
     variant
@@ -47,11 +47,11 @@ class Summary:
     loss_queries, samples_queried
         Clients asked for their loss before they were chosen, and the examples evaluated.
     bytes_down, bytes_up
-        What would have crossed the network: models down, models and reports up.
+        Network traffic: models down, models and reports up.
     reports_refused
-        Reports that did not pass the border.
+        Client reports that were rejected.
     accuracy
-        Of the global model on the pooled test set after the last round.
+        Accuracy of the global model on the pooled test set after the last round.
     accuracy_participating
         Mean accuracy on the test data of the last round's participating clients.
     best
@@ -61,7 +61,7 @@ class Summary:
     curve
         Every evaluation.
     versions
-        Of what the result depends on.
+        Versions of what the result depends on.
     experiment
         Digest of all settings but seed and selector: runs that may be compared share it.
     """

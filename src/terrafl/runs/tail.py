@@ -15,7 +15,7 @@ _REMEMBERED = 1024  # bytes
 
 
 class News(NamedTuple):
-    """What one reading found."""
+    """The result of one reading."""
 
     restarted: bool
     """Whether the file is another one now: forget all earlier events."""

@@ -121,7 +121,7 @@ def test_the_slider_shows_the_selection_of_any_round(page, real_runs):
         assert page.locator(".tree .quartile").count() == 2 * len(steps)
         flowing = sum(len(step.clients) for step in steps[1:])
         assert page.locator(".tree .ribbon").count() == flowing
-        assert page.inner_text(".telling").startswith(
+        assert page.inner_text(".in-words").startswith(
             f"Round {number + 1}: 10 clients drawn. Split after the {steps[0].split.tau}"
         )
 
@@ -161,7 +161,7 @@ def test_another_method_and_seed_can_be_looked_into(page, real_runs):
     _, (step,) = splits_of(real_runs, "random-s1", 0)
     by_norm = sorted(zip(step.values, step.clients, strict=True))
     assert bars(page) == [client for _, client in by_norm]
-    assert "does not split" in page.inner_text(".telling")
+    assert "does not split" in page.inner_text(".in-words")
 
 
 def cells(page):

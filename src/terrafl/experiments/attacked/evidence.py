@@ -30,7 +30,7 @@ _BOUNDED = ("clipped", "capped")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """Shares of aggregation weight, and who was caught.
+    """Shares of aggregation weight, and the updates that were caught.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What is kept of a run when its model is not: the files that tables are made of."""
+"""The files of a run that tables need: summary, configuration and seconds."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _log = logging.getLogger(__name__)
 def export(places: Iterable[PurePosixPath], runs: Path, results: Path) -> None:
     """Copy summary and configuration of every finished run.
 
-    A result that is there already and differs is replaced, with a warning. What a run took in
-    seconds comes along: it is the one result that the summary, equal for equal runs, cannot hold.
+    A result that exists already and differs is replaced, with a warning. The seconds of a run are
+    copied too: the summary, equal for equal runs, cannot hold them.
     """
     for place in places:
         run, kept = RunFolder(runs / place), RunFolder(results / place)

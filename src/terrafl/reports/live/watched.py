@@ -147,12 +147,12 @@ class Watched:
         Each folder is read by itself: one that cannot be read does not stop the others.
         """
         roots = [path.resolve() for path in self.paths]
-        found = sorted({path for root in roots for path in folders_with(root, "config.toml")})
-        for path in set(self.runs) - set(found):
+        folders = sorted({path for root in roots for path in folders_with(root, "config.toml")})
+        for path in set(self.runs) - set(folders):
             del self.runs[path]
         common = Path(os.path.commonpath(roots))
         self._unreadable = {}
-        for path in found:
+        for path in folders:
             name = path.relative_to(common).as_posix() if path != common else path.name
             try:
                 self._read(path, name)

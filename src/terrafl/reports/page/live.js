@@ -5,7 +5,7 @@ const live = (() => {
 
   /**
    * Put fresh tables in the place of old ones; charts stay unless the groups have changed.
-   * @param {string} text HTML of our own server, where every name is escaped
+   * @param {string} text HTML of this server, in which every name is escaped
    * @param {() => void} rebuild
    */
   function replaceSections(text, rebuild) {

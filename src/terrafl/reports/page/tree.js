@@ -135,7 +135,7 @@ const tree = (() => {
    * The round in words.
    * @param {Run} run @param {number} round @param {Step[]} steps
    */
-  function tell(run, round, steps) {
+  function inWords(run, round, steps) {
     if (!steps.length) return `Round ${round + 1}: no client trained.`;
     const opening = `Round ${round + 1}: ${counted(steps[0].clients.length, "client")} drawn`;
     if (!steps.some(({tau}) => tau))
@@ -172,7 +172,7 @@ const tree = (() => {
       height,
       tabindex: "0",
       role: "img",
-      "aria-label": tell(run, round, steps),
+      "aria-label": inWords(run, round, steps),
     });
     laid.forEach((bars, i) => {
       const [y, step] = [foot(i), steps[i]];
@@ -212,7 +212,7 @@ const tree = (() => {
   }
 
   /**
-   * Pointer and arrow keys choose a client, which lights up wherever it stands.
+   * Pointer and arrow keys choose a client, which is highlighted in all charts.
    * @param {SVGElement} picture @param {Run} run @param {Bar[][]} laid
    * @param {(client: number | null) => void} onClient
    */
@@ -274,5 +274,5 @@ const tree = (() => {
     });
   }
 
-  return {draw, tell, describe};
+  return {draw, inWords, describe};
 })();
