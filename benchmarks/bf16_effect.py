@@ -8,9 +8,9 @@ bfloat16 where it would be slow is left out here.
 
 import argparse
 
-from terrafl.simulation import trainer
 from terrafl.experiments.api import configure
 from terrafl.experiments.run import execute
+from terrafl.simulation import trainer
 
 
 def main():

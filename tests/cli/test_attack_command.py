@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from terrafl.runs import read_events
+from terrafl.runs import read_lines
 
 
 @pytest.fixture
@@ -51,5 +51,5 @@ def test_the_guard_is_a_flag_of_a_run(terrafl, tiny, tmp_path, flag, guarded):
 
     assert said.code == 0, said.err
     assert json.loads(said.out)["rounds"] == 2
-    events = [e["event"] for e in read_events(tmp_path / "run" / "journal.jsonl")]
+    events = [e["event"] for e in read_lines(tmp_path / "run" / "journal.jsonl")]
     assert ("guard" in events) is guarded

@@ -12,7 +12,7 @@ from terrafl.errors import ConfigurationError
 from terrafl.experiments.api import cells, configure
 from terrafl.experiments.run import execute, resume
 from terrafl.reports import compare_runs, rows, to_markdown
-from terrafl.runs import read_events
+from terrafl.runs import read_lines
 
 SMALL = {"clients": 12, "clients_per_round": 5, "rounds": 1, "workers": 1}
 
@@ -77,7 +77,7 @@ def test_workers_must_be_a_positive_integer(workers):
 def test_the_skew_of_the_federation_opens_the_journal(tmp_path):
     terrafl.run(out=tmp_path / "run", **SMALL)
 
-    first = next(read_events(tmp_path / "run" / "journal.jsonl"))
+    first = next(read_lines(tmp_path / "run" / "journal.jsonl"))
 
     assert first["event"] == "federation"
     assert first["clients"] == 12

@@ -15,7 +15,7 @@ from terrafl.experiments import assemble, drift
 from terrafl.experiments.provenance import DECISIVE, versions
 from terrafl.experiments.run import execute, resume
 from terrafl.results_version import RESULTS_VERSION
-from terrafl.runs import RunFolder, read_events
+from terrafl.runs import RunFolder, read_lines
 from terrafl.runs.checkpoint import Checkpoint, load, save
 
 
@@ -99,7 +99,7 @@ def test_once_the_change_is_undone_the_result_is_that_of_an_undisturbed_run(
 def test_drift_that_is_allowed_is_an_event_in_the_journal(edited):
     resume(edited, allow_drift=True)
 
-    events = [event for event in read_events(edited / "journal.jsonl") if event["event"] == "drift"]
+    events = [event for event in read_lines(edited / "journal.jsonl") if event["event"] == "drift"]
     assert events == [
         {"event": "drift", "round": 1, "changes": {"training.learning_rate": ["0.05", "0.1"]}}
     ]
@@ -111,7 +111,7 @@ def test_drift_is_allowed_once_and_stands_when_the_run_is_interrupted_again(edit
 
     resume(edited)
 
-    events = [event["event"] for event in read_events(edited / "journal.jsonl")]
+    events = [event["event"] for event in read_lines(edited / "journal.jsonl")]
     assert events.count("drift") == 1
 
 
@@ -159,7 +159,7 @@ def test_without_a_checkpoint_the_versions_of_the_file_are_compared(run, pretend
         resume(run)
 
     resume(run, allow_drift=True)
-    events = [event["event"] for event in read_events(run / "journal.jsonl")]
+    events = [event["event"] for event in read_lines(run / "journal.jsonl")]
     assert events[:2] == ["federation", "drift"]
 
 
@@ -285,9 +285,9 @@ def test_other_data_than_the_run_was_begun_with_is_refused(run, monkeypatch):
         return replace(dataset, train=train)
 
     with monkeypatch.context() as patch:
-        patch.setattr(training, "load_data", relabelled)
+        patch.setattr(assemble, "load_data", relabelled)
         before = files(run)
-        with pytest.raises(RunFolderError, match="was begun with other data than there is now"):
+        with pytest.raises(RunFolderError, match="was started with other data than there is now"):
             resume(run)
         assert files(run) == before
 

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from terrafl.errors import DataError
-from terrafl.experiments import warm_up
+from terrafl.experiments import assemble, warm_up
 from terrafl.experiments.assemble import load_data
 from terrafl.experiments.config import resolve
 from terrafl.experiments.warm_up import read_data

@@ -13,6 +13,7 @@ from terrafl.reports import write_report
 from terrafl.reports.collect import Run
 from terrafl.reports.comparison import compare
 from terrafl.runs import Point, RunFolder, Summary
+from terrafl.runs.events import Federation
 
 
 def a_summary(selector="random", seed=0, accuracy=0.5, *, curve=None, **other):
@@ -120,6 +121,18 @@ def _a_summary():
 @pytest.fixture(name="a_group")
 def _a_group():
     return a_group
+
+
+@pytest.fixture
+def a_federation():
+    """Make the first event of a journal that lists its clients."""
+
+    def made(ids, **columns):
+        unknown = ("examples", "size_min", "size_median", "size_max", "mean_classes")
+        unknown += ("mean_distance", "redraws", "repaired")
+        return Federation(clients=len(ids), ids=list(ids), **dict.fromkeys(unknown), **columns)
+
+    return made
 
 
 @pytest.fixture(name="write_run")

@@ -56,7 +56,8 @@ def test_a_long_curve_is_thinned_to_real_evaluations_and_keeps_the_last(tmp_path
         )
     )
 
-    columns = curve_columns(read_trace(RunFolder(tmp_path)), thin=True)
+    trace = read_trace(RunFolder(tmp_path))
+    columns = curve_columns(trace.points(), trace.seconds(), thin=True)
 
     assert 2 <= len(columns["round"]) <= MOST_POINTS
     assert columns["round"][-1] == 10_000

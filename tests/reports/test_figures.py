@@ -9,6 +9,7 @@ from terrafl.reports.sections import make_sections
 from terrafl.reports.trace import Trace, read_trace
 from terrafl.reports.tree_figure import edges_of, tree_figure
 from terrafl.runs import RunFolder
+from terrafl.runs.events import Cohort, Updates
 
 
 def test_a_real_comparison_has_all_figures_in_both_formats(real_report):
@@ -41,19 +42,15 @@ def test_bars_are_as_wide_as_the_clients_share_of_data(real_runs):
     assert edges[step.split.k_q1] >= 0.25 > edges[step.split.k_q1 - 1]
 
 
-def test_a_cell_counts_trainings_and_averages_norms():
+def test_a_cell_counts_trainings_and_averages_norms(a_federation):
     trace = Trace()
-    trace.add(
-        {
-            **{"event": "federation", "ids": ["a", "b"], "sizes": [5, 9]},
-            **{"distances": [0, 0], "labels": [0, 0]},
-        }
-    )
+    trace.add(a_federation("ab", sizes=[5, 9]))
     for number, norms in enumerate(([1.0, 2.0], [3.0, 5.0])):
         names = ["a", "b"] if number == 0 else ["b", "a"]
-        trace.add({"event": "cohort", "round": 0, "iteration": number, "clients": names})
-        trace.add({"event": "updates", "clients": names, "update_norm": norms})
-    trace.add({"event": "cohort", "round": 1, "iteration": 0, "clients": ["a"]})
+        key = {"round": 0, "iteration": number, "clients": names}
+        trace.add(Cohort(**key))
+        trace.add(Updates(**key, update_norm=norms))
+    trace.add(Cohort(round=1, iteration=0, clients=["a"]))
 
     counts, norms = heat_map(trace, "participation"), heat_map(trace, "norm")
 

@@ -76,7 +76,7 @@ def test_seeds_that_are_not_common_allow_no_statement_about_noise(group_of):
 def test_a_rival_with_too_few_common_seeds_is_named(group_of):
     group = group_of(random={0: 50.0, 1: 50.1}, oort={0: 60.0}, terraform={0: 90.0, 1: 90.0})
 
-    assert "over 2 seeds excludes 0); too few common seeds to say so of Oort." in verdict(group)
+    assert "over 2 seeds excludes 0); there are too few common seeds for Oort." in verdict(group)
 
 
 def test_a_rival_that_is_better_on_the_common_seeds_is_named(group_of):
@@ -96,9 +96,7 @@ def test_methods_with_equal_means_share_the_lead(group_of):
 def test_a_method_alone_has_no_rival(group_of):
     group = group_of(terraform={0: 80.0, 1: 90.0})
 
-    assert verdict(group) == (
-        "After 2 rounds Terraform reaches 85.0 %, with no other method beside it."
-    )
+    assert verdict(group) == ("After 2 rounds Terraform reaches 85.0 % (only one method was run).")
 
 
 def test_the_two_ways_of_counting_may_have_two_leaders(a_summary, a_group):
@@ -121,7 +119,7 @@ def test_a_method_that_was_not_yet_evaluated_is_named(a_summary, a_group):
 
     group = a_group(a_summary("random", curve=early), a_summary("terraform", curve=late))
 
-    assert verdict(group).endswith("beside it. Terraform had no evaluation by then.")
+    assert verdict(group).endswith("reaches 60.0 %. Terraform had no evaluation by then.")
     assert verdict(group).startswith("After 1 round Random")
 
 

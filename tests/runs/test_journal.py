@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from terrafl.errors import RunFolderError
-from terrafl.runs import Journal, read_events
+from terrafl.runs import Journal, read_lines
 from terrafl.runs.journal import starts_with, whole_lines
 
 FIRST, SECOND, THIRD = {"event": "cohort", "round": 0}, {"event": "split", "tau": 2}, {"é": [1.5]}
@@ -31,7 +31,7 @@ def write(path, *events, keep=0):
 def test_events_are_read_as_they_were_written(path):
     length = write(path, FIRST, SECOND, THIRD)
 
-    assert list(read_events(path)) == [FIRST, SECOND, THIRD]
+    assert list(read_lines(path)) == [FIRST, SECOND, THIRD]
     assert length == path.stat().st_size
 
 
@@ -46,7 +46,7 @@ def test_an_event_can_be_read_before_the_journal_is_closed(path):
 
     journal.append(FIRST)
 
-    assert list(read_events(path)) == [FIRST]
+    assert list(read_lines(path)) == [FIRST]
     journal.close()
 
 
@@ -56,7 +56,7 @@ def test_what_lies_beyond_the_checkpoint_is_written_again(path):
 
     write(path, THIRD, keep=covered)
 
-    assert list(read_events(path)) == [FIRST, THIRD]
+    assert list(read_lines(path)) == [FIRST, THIRD]
 
 
 def test_a_torn_tail_is_cut_off(path):
@@ -66,7 +66,7 @@ def test_a_torn_tail_is_cut_off(path):
 
     write(path, THIRD, keep=covered)
 
-    assert list(read_events(path)) == [FIRST, THIRD]
+    assert list(read_lines(path)) == [FIRST, THIRD]
 
 
 def test_without_a_checkpoint_nothing_stands(path):
@@ -74,7 +74,7 @@ def test_without_a_checkpoint_nothing_stands(path):
 
     write(path, THIRD)
 
-    assert list(read_events(path)) == [THIRD]
+    assert list(read_lines(path)) == [THIRD]
 
 
 def test_a_journal_shorter_than_its_checkpoint_says_is_refused(path):
@@ -103,7 +103,7 @@ def test_a_last_line_without_an_end_is_left_out(path, torn):
     with path.open("ab") as file:
         file.write(torn)
 
-    assert list(read_events(path)) == [FIRST]
+    assert list(read_lines(path)) == [FIRST]
 
 
 @pytest.mark.parametrize(
@@ -115,16 +115,16 @@ def test_a_damaged_line_is_named(path, damage):
     write(path, FIRST)
     path.write_bytes(path.read_bytes() + damage + path.read_bytes())
 
-    events = read_events(path)
+    events = read_lines(path)
 
     assert next(events) == FIRST
-    with pytest.raises(RunFolderError, match=r"journal\.jsonl, line 2, must be a JSON object"):
+    with pytest.raises(RunFolderError, match=r"journal\.jsonl, line 2, must be an event"):
         next(events)
 
 
 def test_a_journal_that_is_missing_is_named(path):
     with pytest.raises(RunFolderError, match=r"journal\.jsonl cannot be read: No such file"):
-        list(read_events(path))
+        list(read_lines(path))
 
 
 def test_the_digest_is_that_of_the_file_however_often_it_was_opened(path):
@@ -181,9 +181,9 @@ def test_a_full_disk_tears_one_line_at_most_and_closing_is_no_second_failure(pat
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
     assert path.stat().st_size == covered + 7
-    assert list(read_events(path)) == [FIRST]
+    assert list(read_lines(path)) == [FIRST]
     write(path, SECOND, keep=covered)
-    assert list(read_events(path)) == [FIRST, SECOND]
+    assert list(read_lines(path)) == [FIRST, SECOND]
 
 
 @given(st.lists(st.binary(max_size=12), max_size=6).map(b"\n".join))
@@ -193,7 +193,7 @@ def test_whatever_a_journal_holds_it_is_read_or_refused(tmp_path_factory, conten
     path.write_bytes(content)
 
     try:
-        events = list(read_events(path))
+        events = list(read_lines(path))
     except RunFolderError:
         return
     assert len(events) == content.count(b"\n")

@@ -1,6 +1,7 @@
 """The summary of a run: written and read back, or refused by name."""
 
 import json
+import re
 from dataclasses import asdict, replace
 
 import pytest
@@ -39,9 +40,10 @@ SUMMARY = Summary(
 
 @given(
     accuracy=st.floats(0, 1),
-    curve=st.lists(st.builds(Point, *[st.integers(0, 2**62)] * 3, st.floats(0, 1)), max_size=4).map(
-        tuple
-    ),
+    curve=st.lists(
+        st.builds(Point, st.integers(0, 10**7), *[st.integers(0, 2**53)] * 2, st.floats(-9, 1)),
+        max_size=4,
+    ).map(tuple),
     variant=st.text(max_size=10),
 )
 @settings(derandomize=True, deadline=None)
@@ -106,3 +108,26 @@ def test_a_damaged_summary_is_refused_by_name(tmp_path, content):
 def test_a_missing_summary_is_named(tmp_path):
     with pytest.raises(RunFolderError, match=r"summary\.json cannot be read: No such file"):
         Summary.read(tmp_path / "summary.json")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ('"accuracy": 0.75,', '"accuracy": NaN,', "accuracy must be a finite number"),
+        ('"best": 0.8', '"best": 1e999', "best must be a finite number"),
+        ('"accuracy": 0.75,', '"accuracy": 75.0,', "of at most 1; got 75.0"),
+        ('"rounds": 2', f'"rounds": {10**18}', "rounds must be an integer from 0 to 10000000"),
+        ('"client_updates": 12', '"client_updates": -1', "client_updates must be an integer"),
+        ('"seed": 0', '"seed": "abc"', "seed: Input should be a valid integer"),
+        ("   180,", "   -180,", "samples must be an integer"),
+        ('"versions": {', '"versions": 3, "x": {', "versions: Input should be an object"),
+    ],
+)
+def test_a_value_that_cannot_be_is_named(tmp_path, old, new, reason):
+    path = tmp_path / "summary.json"
+    text = SUMMARY.to_json().decode()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+
+    with pytest.raises(RunFolderError, match=re.escape(reason)):
+        Summary.read(path)

@@ -14,7 +14,7 @@ from terrafl.federation.loop import Loop, Plan
 from terrafl.federation.record import Record
 from terrafl.federation.state import RunState
 from terrafl.models import Linear
-from terrafl.runs import RunFolder, read_events
+from terrafl.runs import RunFolder, read_lines
 from terrafl.selection import Random
 from terrafl.simulation.federation import SimulatedFederation
 from terrafl.simulation.in_process import InProcess
@@ -127,7 +127,7 @@ def play(tmp_path):
                 initial_model=crew.initial_model,
             )
             loop.run()
-        return Played(loop.state, initial, crew.layout, list(read_events(folder.journal)))
+        return Played(loop.state, initial, crew.layout, list(read_lines(folder.journal)))
 
     return played
 

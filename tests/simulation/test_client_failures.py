@@ -10,7 +10,7 @@ from terrafl.errors import ConfigurationError, TerraflError
 from terrafl.experiments.config import resolve
 from terrafl.experiments.run import execute, resume
 from terrafl.records import Refusal
-from terrafl.runs import read_events
+from terrafl.runs import read_lines
 from terrafl.simulation.failures import train_or_fail
 from terrafl.simulation.job import Trained, TrainTask
 
@@ -65,7 +65,7 @@ def frail(tmp_path, monkeypatch):
 
 
 def refused(folder):
-    return [e for e in read_events(folder / "journal.jsonl") if e["event"] == "refused"]
+    return [e for e in read_lines(folder / "journal.jsonl") if e["event"] == "refused"]
 
 
 def contents(folder):
@@ -118,7 +118,7 @@ def test_a_dropped_client_has_no_part_in_the_average(frail, tmp_path):
     config = frail(RAISES, name="alone", on_client_failure="drop", rounds=1)
     execute(config, tmp_path / "run")
     dropped = {event["client"] for event in refused(tmp_path / "run")}
-    events = list(read_events(tmp_path / "run" / "journal.jsonl"))
+    events = list(read_lines(tmp_path / "run" / "journal.jsonl"))
 
     splits = [event for event in events if "tau" in event]
 

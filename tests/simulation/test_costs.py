@@ -8,7 +8,7 @@ from safetensors import safe_open
 
 from terrafl.experiments.assemble import federate
 from terrafl.experiments.run import execute
-from terrafl.runs import read_events
+from terrafl.runs import read_lines
 
 # How many 8-byte numbers go up beside each model: the size, and what the selector sorts by.
 NUMBERS = {
@@ -32,7 +32,7 @@ def spent(tiny, tmp_path):
         with safe_open(tmp_path / "run" / "model.safetensors", "np") as model:
             numbers = sum(int(np.prod(model.get_slice(k).get_shape())) for k in model.keys())  # noqa: SIM118
         summary = json.loads((tmp_path / "run" / "summary.json").read_text())
-        return summary, list(read_events(tmp_path / "run" / "journal.jsonl")), sizes, 4 * numbers
+        return summary, list(read_lines(tmp_path / "run" / "journal.jsonl")), sizes, 4 * numbers
 
     return run
 

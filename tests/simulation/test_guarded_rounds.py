@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from terrafl.experiments.run import execute, resume
-from terrafl.runs import read_events
+from terrafl.runs import read_lines
 
 HOSTILE = {"attack": {"kind": "model-replacement", "fraction": 0.25}, "guard": {}}
 
@@ -14,7 +14,7 @@ class Interrupted(Exception):
 
 
 def events(folder, kind):
-    return [event for event in read_events(folder / "journal.jsonl") if event["event"] == kind]
+    return [event for event in read_lines(folder / "journal.jsonl") if event["event"] == kind]
 
 
 @pytest.mark.parametrize("kind", ["label-flip", "model-replacement", "stale"])

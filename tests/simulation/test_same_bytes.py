@@ -5,7 +5,7 @@ import json
 import pytest
 
 from terrafl.experiments.run import execute
-from terrafl.runs import read_events
+from terrafl.runs import read_lines
 
 SELECTORS = [
     {"name": "random"},
@@ -50,12 +50,12 @@ def test_a_result_names_no_place_and_no_time(tiny, tmp_path, written):
 def test_what_differs_between_equal_runs_is_kept_apart(tiny, tmp_path):
     execute(tiny(selector="random"), tmp_path / "run")
 
-    timings = list(read_events(tmp_path / "run" / "timings.jsonl"))
+    timings = list(read_lines(tmp_path / "run" / "timings.jsonl"))
     assert {event["event"] for event in timings} >= {"iteration", "evaluation"}
 
 
 def first_cohorts(folder):
-    events = read_events(folder / "journal.jsonl")
+    events = read_lines(folder / "journal.jsonl")
     return [e["clients"] for e in events if e["event"] == "cohort" and e["iteration"] == 0]
 
 

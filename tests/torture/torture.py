@@ -30,7 +30,7 @@ from terrafl.errors import TerraflError
 from terrafl.experiments import assemble  # noqa: F401  # as above
 from terrafl.experiments.config import RunConfig, resolve
 from terrafl.experiments.run import execute, resume
-from terrafl.runs import read_events
+from terrafl.runs import read_lines
 from terrafl.simulation import in_process  # noqa: F401  # torch, once for all that are forked
 
 FILES = ("config.toml", "journal.jsonl", "model.safetensors", "summary.json")
@@ -220,7 +220,7 @@ class Torture:
         journal, checkpoints = folder / "journal.jsonl", folder / "checkpoints"
         if not journal.exists():
             return
-        events = [event for event in read_events(journal) if event["event"] == "cohort"]
+        events = [event for event in read_lines(journal) if event["event"] == "cohort"]
         self.count["inner iterations"] += bool(events) and events[-1]["iteration"] > 0
         self.count["torn lines"] += not journal.read_bytes().endswith(b"\n")
         torn = [*checkpoints.glob(".*.tmp"), *folder.glob(".*.tmp")]

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from terrafl.algorithms import ALGORITHMS
+from terrafl.cli.output_options import Json, Quiet
 from terrafl.data import available
 from terrafl.errors import ConfigurationError
 from terrafl.experiments.config import scenario_names
@@ -125,8 +126,6 @@ Track = Annotated[
         autocompletion=completing(lambda: TRACKERS),
     ),
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 
 def listed(text: str) -> list[str]:

@@ -1,65 +1,21 @@
-"""Progress on standard error: bars on a terminal, plain lines elsewhere."""
+"""Progress of runs and sweeps: bars on a terminal, plain lines elsewhere, on stderr."""
 
 from __future__ import annotations
 
 import os
 import sys
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    Progress,
-    ProgressColumn,
-    Task,
-    TaskID,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
-from rich.text import Text
+from rich.progress import Progress, TaskID
 
-from terrafl.cli.rates import Unit, amount, rate, time_left
+from terrafl.cli.bars import OnItem, PlainProgress, bars, item_progress
 from terrafl.experiments.run import OnRound
 from terrafl.experiments.sweep import Cell, OnCell
 from terrafl.simulation.features import OnImages
 
 __all__ = ["OnItem", "bars", "cell_progress", "image_progress", "item_progress", "run_progress"]
-
-PLAIN_EVERY_S = 10.0
-
-OnItem = Callable[[str, int, int | None], None]
-"""Called with a name, the amount done, and the total amount if it is known."""
-
-
-class _Amount(ProgressColumn):
-    def render(self, task: Task) -> Text:
-        total = None if task.total is None else int(task.total)
-        return Text(amount(int(task.completed), total, task.fields["unit"]))
-
-
-class _Rate(ProgressColumn):
-    def render(self, task: Task) -> Text:
-        return Text(rate(task.finished_speed or task.speed, task.fields["unit"]))
-
-
-def bars() -> Progress:
-    """Return a progress display with rates and remaining time; tasks need a unit and a note."""
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        _Amount(),
-        TextColumn("{task.fields[note]}"),
-        _Rate(),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-        transient=True,
-    )
 
 
 @contextmanager
@@ -68,7 +24,7 @@ def run_progress(title: str, *, quiet: bool) -> Iterator[OnRound]:
     if quiet:
         yield lambda done, planned, accuracy: None
     elif not sys.stderr.isatty():
-        plain = _Plain(title, "round")
+        plain = PlainProgress(title, "round")
         yield lambda done, planned, accuracy: plain(done, planned, _percent(accuracy))
     else:
         with bars() as display:
@@ -79,29 +35,6 @@ def run_progress(title: str, *, quiet: bool) -> Iterator[OnRound]:
                 display.update(task, completed=done, total=planned, note=note)
 
             yield show
-
-
-@contextmanager
-def item_progress(unit: Unit, *, quiet: bool) -> Iterator[OnItem]:
-    """Show one bar per item that is read, fetched or computed; show nothing without items."""
-    with ExitStack() as stack:
-        displays: list[Progress] = []
-        tasks: dict[str, TaskID] = {}
-        plain: dict[str, _Plain] = {}
-
-        def show(name: str, done: int, total: int | None) -> None:
-            if quiet:
-                return
-            if not sys.stderr.isatty():
-                plain.setdefault(name, _Plain(name, unit))(done, total)
-                return
-            if not displays:
-                displays.append(stack.enter_context(bars()))
-            if name not in tasks:
-                tasks[name] = displays[0].add_task(name, total=total, note="", unit=unit)
-            displays[0].update(tasks[name], completed=done, total=total)
-
-        yield show
 
 
 @contextmanager
@@ -122,7 +55,7 @@ def cell_progress(cells: Sequence[Cell], *, quiet: bool) -> Iterator[OnCell]:
     if quiet:
         yield lambda cell, done, planned, accuracy: None
     elif not sys.stderr.isatty():
-        plain = {folder: _Plain(title, "round") for folder, title in titles.items()}
+        plain = {folder: PlainProgress(title, "round") for folder, title in titles.items()}
 
         def say(cell: Cell, done: int, planned: int, accuracy: float | None) -> None:
             plain[cell.folder](done, planned, _percent(accuracy))
@@ -153,33 +86,6 @@ class _CellBars:
         self._display.update(
             self._tasks[folder], completed=done, note=_percent(accuracy), visible=not finished
         )
-
-
-class _Plain:
-    """One line every ten seconds, for logs."""
-
-    def __init__(self, title: str, unit: Unit) -> None:
-        self._title = title
-        self._unit: Unit = unit
-        self._last = self._began = time.monotonic()
-        self._first: int | None = None  # a resumed run starts in the middle
-
-    def __call__(self, done: int, total: int | None, note: str = "") -> None:
-        now = time.monotonic()
-        if self._first is None:
-            self._first, self._began = done, now
-        if done == total or now - self._last >= PLAIN_EVERY_S:
-            self._last = now
-            passed = now - self._began
-            speed = (done - self._first) / passed if passed >= 2 else None
-            parts = [
-                f"{self._title}: {amount(done, total, self._unit)}",
-                note,
-                rate(speed, self._unit),
-                time_left(done, total, speed),
-            ]
-            sys.stderr.write(" ".join(filter(None, parts)) + "\n")
-            sys.stderr.flush()
 
 
 def _percent(accuracy: float | None) -> str:

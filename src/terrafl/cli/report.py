@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from terrafl.cli import options as o
-from terrafl.cli.progress import item_progress
+from terrafl.cli.bars import item_progress
+from terrafl.cli.output_options import Json, Quiet
 from terrafl.cli.tables import show_comparison
 from terrafl.experiments.compared import Compared
 
@@ -16,13 +16,15 @@ __all__ = ["report"]
 
 
 def report(
-    folders: Annotated[list[Path], typer.Argument(help="Run folders, or parents of them.")],
+    folders: Annotated[list[Path], typer.Argument(help="Run folders, or folders of them.")],
     out: Annotated[Path, typer.Option(help="Folder for the report.")] = Path("report"),
-    quiet: o.Quiet = False,
-    json: o.Json = False,
+    quiet: Quiet = False,
+    json: Json = False,
 ) -> None:
     """Write report.html, tables and figures from finished runs."""
     compared = Compared.read(folders)
+    for name, reason in compared.comparison.unreadable:
+        typer.echo(f"left out: {name}: {reason}", err=True)
     with item_progress("problem", quiet=quiet) as show:
         page = compared.report(out, on_section=lambda done, total: show("report", done, total))
     show_comparison(compared, as_json=json)

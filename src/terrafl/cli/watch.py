@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from terrafl.experiments.opening import opening_summary
 from terrafl.reports.live.server import serve
 
 __all__ = ["watch"]
@@ -31,6 +30,6 @@ def watch(
             webbrowser.open(address)
 
     try:
-        serve(folders, opening_summary, port=port, on_ready=ready)
+        serve(folders, port=port, on_ready=ready)
     except KeyboardInterrupt:
         typer.echo("stopped watching; the runs continue.", err=True)

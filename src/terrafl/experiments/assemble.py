@@ -21,7 +21,7 @@ from terrafl.federation.record import Record
 from terrafl.federation.state import RunState
 from terrafl.federation.summary import summarise
 from terrafl.records import Population
-from terrafl.runs import RunFolder, Summary, events, read_events
+from terrafl.runs import RunFolder, Summary, events, read_lines
 from terrafl.runs.atomic import write_atomically
 from terrafl.runs.checkpoint import Checkpoint
 from terrafl.seeds import stream
@@ -142,7 +142,7 @@ def train(
 def _require_same_data(folder: RunFolder, federation: events.Federation) -> None:
     """Refuse to resume with data that is dealt out in another way than before."""
     now = json.loads(json.dumps(events.to_plain(federation)))
-    if next(read_events(folder.journal), None) != now:
+    if next(read_lines(folder.journal), None) != now:
         raise RunFolderError(
             f"{folder.path} was started with other data than there is now: restore the data set's "
             "files, or start the run again in another folder."

@@ -1,4 +1,4 @@
-"""The files of a finished run that the tables are made from; its model is not kept."""
+"""The files of a run that tables need: summary, configuration and seconds."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 
 from terrafl.runs import RunFolder, Summary, read_events
 from terrafl.runs.atomic import write_atomically
+from terrafl.runs.events import EvaluationTime, IterationTime, SelectionTime
 
 __all__ = ["keep_results", "read_result", "read_seconds", "seconds_of"]
 
@@ -20,8 +21,8 @@ _log = logging.getLogger(__name__)
 def keep_results(places: Iterable[PurePosixPath], runs: Path, results: Path) -> None:
     """Copy the summary and the configuration of every finished run.
 
-    An existing result that differs is replaced, with a warning. The run's seconds are kept in a
-    file of their own: equal runs have equal summaries, so a summary cannot hold them.
+    A result that exists already and differs is replaced, with a warning. The seconds of a run are
+    copied too: the summary, equal for equal runs, cannot hold them.
     """
     for place in places:
         run, kept = RunFolder(runs / place), RunFolder(results / place)
@@ -38,17 +39,23 @@ def keep_results(places: Iterable[PurePosixPath], runs: Path, results: Path) -> 
 
 
 def seconds_of(run: RunFolder) -> dict[str, float]:
-    """Return the seconds that a run spent on training, client selection and evaluation."""
-    # Work that was repeated after an interruption counts once.
-    events = {(e["event"], e["round"], e.get("iteration")): e for e in read_events(run.timings)}
-
-    def spent(kind: str, key: str) -> float:
-        return round(sum(float(e[key]) for e in events.values() if e["event"] == kind), 3)
-
+    """Return the seconds that a run spent on training, on choosing clients and on evaluation."""
+    # An iteration that was repeated after an interruption counts once.
+    train: dict[tuple[int, int], float] = {}
+    select: dict[tuple[int, int], float] = {}
+    evaluate: dict[int, float] = {}
+    for event in read_events(run.timings):
+        match event:
+            case IterationTime():
+                train[event.round, event.iteration] = event.train_s
+            case SelectionTime():
+                select[event.round, event.iteration] = event.seconds
+            case EvaluationTime():
+                evaluate[event.round] = event.seconds
     return {
-        "train": spent("iteration", "train_s"),
-        "select": spent("selection", "seconds"),
-        "evaluate": spent("evaluation", "seconds"),
+        "train": round(sum(train.values()), 3),
+        "select": round(sum(select.values()), 3),
+        "evaluate": round(sum(evaluate.values()), 3),
     }
 
 

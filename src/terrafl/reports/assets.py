@@ -1,4 +1,4 @@
-"""The page's own scripts and styles, read from the package and sealed by their hashes."""
+"""The scripts and styles of the page, with their hashes for the security policy."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ SCRIPTS = (
 
 @dataclass(frozen=True, slots=True)
 class Assets:
-    """What a page carries.
+    """The scripts and styles of a page.
 
     Parameters
     ----------
     library, script, style
-        The charting library, our own code, and all styles.
+        The charting library, the code of the page, and all styles.
     """
 
     library: str
@@ -30,9 +30,9 @@ class Assets:
     style: str
 
     def policy(self, *, live: bool) -> str:
-        """Return a Content-Security-Policy under which only this very code runs.
+        """Return a Content-Security-Policy that allows this code only.
 
-        Nothing can be loaded or sent, except that a live page hears the server it came from.
+        Nothing can be loaded or sent, except that a live page receives news from its server.
         """
         scripts = " ".join(_hash(text) for text in (self.library, self.script))
         parts = [
@@ -47,16 +47,16 @@ def _hash(text: str) -> str:
 
 
 def load_assets() -> Assets:
-    """Read the files that a page is made of."""
+    """Read the files of a page."""
     folder = files("terrafl.reports") / "page"
 
     def read(*names: str) -> str:
         return "\n".join((folder / name).read_text(encoding="utf-8") for name in names)
 
-    own = read(*SCRIPTS)
+    script = read(*SCRIPTS)
     return Assets(
         library=read("vendor/uPlot.iife.min.js"),
-        script=f'(() => {{\n"use strict";\n{own}}})();',
-        # The page's own rules come last: those for small screens must win.
+        script=f'(() => {{\n"use strict";\n{script}}})();',
+        # The rules of the page come last: those for small screens must win.
         style=read("vendor/uPlot.min.css", "charts.css", "page.css"),
     )

@@ -1,4 +1,4 @@
-"""The mean of several seeds' curves, and how far they scatter."""
+"""The mean and the standard deviation of the curves of several seeds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from terrafl.runs import Point
 __all__ = ["Band", "average_curves"]
 
 MOST_POINTS = 240
-"""Beyond this, more points change the size of a picture but not what it shows."""
+"""More points change the size of a picture, but not what it shows."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,6 +67,6 @@ def average_curves(
 def _xy(
     curve: Sequence[Point], against: Literal["round", "client_updates"]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    # A round in which nobody trained leaves the position where it was: the later value stands.
+    # A round without training does not change the position: the later value counts.
     last = {float(getattr(point, against)): 100 * point.accuracy for point in curve}
     return np.array(list(last)), np.array(list(last.values()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from itertools import count
 from typing import Any
@@ -25,7 +26,7 @@ def packed(sections: Sequence[Section], most_bytes: int = MOST_PACKED) -> str:
     """Return the data of a report, compressed.
 
     If it would exceed ``most_bytes``, selections are kept of every second round only, or every
-    fourth, and so on; counts of participation stay exact, and the page says what was left out.
+    fourth, and so on. Counts of participation stay exact, and the page says what is left out.
     """
     for halvings in count():
         text = pack(bundle(sections, every=2**halvings))
@@ -46,7 +47,7 @@ def bundle(sections: Sequence[Section], *, every: int = 1) -> Plain:
                     federations.append(columns)
                 plain = run_plain(study, section.slug, method, len(runs))
                 plain["federation"] = federations.index(columns)
-                runs.append(plain | _body(study.trace, every))
+                runs.append(plain | _body(study, every))
     return {
         "live": False,
         "every": every,
@@ -57,7 +58,7 @@ def bundle(sections: Sequence[Section], *, every: int = 1) -> Plain:
 
 
 def group_plain(section: Section) -> Plain:
-    """Return what the page must know of a group."""
+    """Return a group as the page needs it."""
     pairs = zip(section.group.methods, section.styles, strict=True)
     return {
         "slug": section.slug,
@@ -68,32 +69,37 @@ def group_plain(section: Section) -> Plain:
 
 
 def run_plain(study: Study, slug: str, method: int, number: int) -> Plain:
-    """Return what the page must know of a run besides its columns."""
-    summary, eta = study.run.summary, study.settings.get("selector.eta", "")
-    planned = study.settings.get("rounds", "")
+    """Return a run as the page needs it, without its columns."""
+    summary, settings = study.run.summary, study.settings
     return {
         "id": number,
         "name": study.run.name,
         "group": slug,
         "method": method,
         "seed": summary.seed,
-        "eta": int(eta) if eta.isdigit() else 0,
-        "planned": int(planned) if planned.isdigit() else summary.rounds,
+        "eta": _whole(settings.get("selector.eta", "")),
+        "planned": _whole(settings.get("rounds", "")) or summary.rounds,
         "done": summary.rounds,
         "status": "finished",
         "signal": _signal(study.trace),
     }
 
 
+def _whole(text: str) -> int:
+    return int(text) if re.fullmatch("[0-9]{1,9}", text) else 0
+
+
 def _signal(trace: Trace) -> str:
-    return next((step.split.signal for step in trace.steps if step.split), "update_norm")
+    return next((step.split.measure for step in trace.steps if step.split), "update_norm")
 
 
-def _body(trace: Trace, every: int) -> Plain:
+def _body(study: Study, every: int) -> Plain:
+    trace = study.trace
+    points = trace.points() or study.run.summary.curve  # without a journal
     last = trace.steps[-1].round if trace.steps else 0
     kept = [step for step in trace.steps if step.round % every == 0 or step.round == last]
     return {
-        "curve": curve_columns(trace, thin=True),
+        "curve": curve_columns(points, trace.seconds(), thin=True),
         "steps": step_columns(kept),
         "taken": trace.participation(),
     }

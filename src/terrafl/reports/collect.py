@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from terrafl.errors import RunFolderError
 from terrafl.runs import RunFolder, Summary
 
-__all__ = ["Run", "find_runs", "folders_with"]
+__all__ = ["Run", "Unreadable", "find_runs", "folders_with"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,10 +21,10 @@ class Run:
     Parameters
     ----------
     name
-        Its folder, relative to what all folders of the comparison have in common, so that a
+        Its folder, relative to the common parent of all folders of the comparison, so that a
         report says nothing about the machine it was made on.
     summary
-        What came out.
+        Its result.
     folder
         Where its journal is; ``None`` for a run that is known by its numbers alone.
     """
@@ -33,37 +34,63 @@ class Run:
     folder: RunFolder | None = field(default=None, compare=False, repr=False)
 
 
-def find_runs(paths: Sequence[Path]) -> tuple[Run, ...]:
+class Unreadable(NamedTuple):
+    """A run folder, or a part of it, that cannot be read, and why."""
+
+    name: str
+    reason: str
+
+    @classmethod
+    def of(cls, name: str, path: Path, error: Exception) -> Unreadable:
+        """Say why, with paths relative to the run folder."""
+        return cls(name, str(error).replace(f"{path}/", ""))
+
+
+def find_runs(
+    paths: Sequence[Path], on_unreadable: Callable[[Unreadable], None] | None = None
+) -> tuple[Run, ...]:
     """Return every finished run in and below these folders, in order of folder.
 
     Parameters
     ----------
     paths
-        Run folders, or folders that contain some at any depth; what two of them share counts
+        Run folders, or folders that contain some at any depth; a run that is found twice counts
         once. Runs that are not finished are left out.
+    on_unreadable
+        Called with each run whose summary cannot be read, and the run is left out. Without it,
+        and where no run is left, the first such run is an error.
     """
     folders = sorted({folder for path in paths for folder in _finished_below(path)})
     if not folders:
         raise RunFolderError("a comparison needs at least one run folder; none was given.")
     common = Path(os.path.commonpath(folders))
     above = common.parent if common in folders else common
-    return tuple(
-        Run(path.relative_to(above).as_posix(), folder.read_summary(), folder)
-        for path, folder in ((path, RunFolder(path)) for path in folders)
-    )
+    runs, first_error = [], None
+    for path in folders:
+        name, folder = path.relative_to(above).as_posix(), RunFolder(path)
+        try:
+            runs.append(Run(name, folder.read_summary(), folder))
+        except RunFolderError as error:
+            if on_unreadable is None:
+                raise
+            first_error = first_error or error
+            on_unreadable(Unreadable.of(name, path, error))
+    if first_error is not None and not runs:
+        raise first_error
+    return tuple(runs)
 
 
 def folders_with(root: Path, name: str) -> list[Path]:
     """Return the folders in and below one that hold a file of this name, sorted.
 
-    Checkpoints are not looked into: of a run under way they come and go.
+    Checkpoints are skipped: those of a run under way come and go.
     """
-    found = []
+    folders = []
     for folder, below, files in os.walk(root):
         below[:] = [child for child in below if child != "checkpoints"]
         if name in files:
-            found.append(Path(folder))
-    return sorted(found)
+            folders.append(Path(folder))
+    return sorted(folders)
 
 
 def _finished_below(path: Path) -> list[Path]:
@@ -72,9 +99,9 @@ def _finished_below(path: Path) -> list[Path]:
             f"{path} must be a run folder or a folder that contains some; "
             f"{'it is a file' if path.exists() else 'it does not exist'}: check the path."
         )
-    found = folders_with(path.resolve(), RunFolder(path).summary.name)
-    if not found:
+    finished = folders_with(path.resolve(), RunFolder(path).summary.name)
+    if not finished:
         started = folders_with(path, RunFolder(path).config.name)
         next_step = f"terrafl resume {started[0]}" if started else "terrafl run"
         raise RunFolderError(f"{path} holds no finished run; make or finish one: {next_step}.")
-    return found
+    return finished

@@ -1,4 +1,4 @@
-"""The arithmetic of a comparison: who is ahead, by how much, and at what cost.
+"""The arithmetic of a comparison: which method leads, by how much, and at what cost.
 
 A group holds the runs that may be compared: one problem, one algorithm. Each method in it is
 scored twice. *After the last round* is how papers report; *at equal client updates* is how a
@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
 from typing import Literal
 
 from terrafl.errors import RunFolderError
-from terrafl.reports.collect import Run, find_runs
+from terrafl.reports.collect import Run, Unreadable, find_runs
 from terrafl.reports.estimates import Score, score_methods
 from terrafl.reports.names import method_name, method_order
 from terrafl.runs import Summary
@@ -133,18 +133,24 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Everything that was found, group by group."""
+    """All runs, group by group, and the run folders that cannot be read."""
 
     groups: tuple[Group, ...]
+    unreadable: tuple[Unreadable, ...] = ()
 
 
 def compare_runs(paths: Sequence[Path]) -> Comparison:
-    """Compare the finished runs in and below these folders."""
-    return compare(find_runs(paths))
+    """Compare the finished runs in and below these folders.
+
+    A run that cannot be read is left out and listed.
+    """
+    unreadable: list[Unreadable] = []
+    comparison = compare(find_runs(paths, unreadable.append))
+    return replace(comparison, unreadable=tuple(unreadable))
 
 
 def compare(runs: Iterable[Run], outside: Collection[tuple[str, str]] = ()) -> Comparison:
-    """Compare runs, each with the runs of its own problem and algorithm.
+    """Compare runs, each with the runs of the same problem and algorithm.
 
     Parameters
     ----------
@@ -236,8 +242,8 @@ def _at_budget(runs: Iterable[Run], budget: int) -> Iterator[tuple[int, float]]:
 
 
 def _at_samples(runs: Iterable[Run], budget: int) -> float | None:
-    found = [accuracy_at(run.summary, budget, "samples") for run in runs]
-    known = [accuracy for accuracy in found if accuracy is not None]
+    accuracies = [accuracy_at(run.summary, budget, "samples") for run in runs]
+    known = [accuracy for accuracy in accuracies if accuracy is not None]
     return fmean(known) if known else None
 
 

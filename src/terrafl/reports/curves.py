@@ -43,7 +43,7 @@ def draw_curves(group: Group) -> Pictures:
 
 
 def draw_bars(values: Mapping[str, float], title: str) -> Pictures:
-    """Draw one bar per name, its value beside it."""
+    """Draw one bar per name, labelled with its value."""
     from matplotlib.figure import Figure
 
     with own_style():

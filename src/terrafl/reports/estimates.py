@@ -127,7 +127,7 @@ def score_methods(
 ) -> tuple[Score, ...]:
     """Estimate, rank and compare methods, each given as accuracy by seed.
 
-    The best is the highest mean over all of a method's own seeds, the first of equals.
+    The best is the highest mean over all seeds of a method, the first of equals.
 
     Parameters
     ----------
@@ -146,9 +146,9 @@ def score_methods(
     return tuple(
         Score(
             by_seed=by_seed,
-            estimate=own,
+            estimate=mean,
             rank=rank(i),
             to_best=None if best in (None, i) else difference(by_seed, values[best]),
         )
-        for i, (by_seed, own) in enumerate(zip(values, estimates, strict=True))
+        for i, (by_seed, mean) in enumerate(zip(values, estimates, strict=True))
     )

@@ -1,12 +1,12 @@
-r"""How evenly the work is spread, and how well the worst-served clients do.
+r"""How evenly the work is spread, and how accurate the model is for the worst clients.
 
 With $x_k$ the number of times client $k$ of $N$ trained, the Gini coefficient is
 
 .. math:: G = \frac{\sum_i \sum_j |x_i - x_j|}{2 N \sum_k x_k},
 
 0 when all trained equally often, near 1 when one client did all the work. The worst decile is the
-mean accuracy of the $\lceil n / 10 \rceil$ clients with the lowest, among the $n$ that have test
-data.
+mean accuracy of the $\lceil n / 10 \rceil$ clients with the lowest accuracy, of the $n$ that have
+test data.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Fairness:
 
 
 def gini(counts: Sequence[int]) -> float:
-    """Return the Gini coefficient of participation; 0 when nobody took part.
+    """Return the Gini coefficient of participation; 0 when no client took part.
 
     Examples
     --------
@@ -75,8 +75,7 @@ def worst_decile(accuracies: Sequence[float]) -> float:
 def fairness_of(traces: Sequence[Trace]) -> Fairness:
     """Measure the runs of one method.
 
-    Participation is counted over everybody, so it is known only where the journal lists the
-    federation's clients.
+    Participation is counted over all clients, so it is known only if the journal lists them.
     """
     counts = [t.participation() for t in traces if t.federation.is_listed and t.steps]
     served = [[a for a in t.served if a is not None] for t in traces]

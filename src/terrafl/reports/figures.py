@@ -1,4 +1,4 @@
-"""All figures of a section, for papers and slides: what the page shows, drawn by matplotlib."""
+"""All figures of a section, for papers and slides: the charts of the page by matplotlib."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ COSTS = {
 
 
 def draw_figures(section: Section) -> dict[str, Pictures]:
-    """Draw a section, by name of figure; what the journals do not tell is left out.
+    """Draw a section, by name of figure; figures without data are left out.
 
     ``curves`` and ``cost`` need summaries only. ``seconds`` needs timings; ``selection``, the
     tree of a round of the first run that splits, ``participation``, ``norms`` and ``fairness``
@@ -107,9 +107,9 @@ def _seconds_figure(section: Section) -> Figure:
 
 
 def _by_seconds(study: Study) -> list[Point]:
-    """Return the curve with milliseconds in the place of client updates."""
-    pairs = zip(study.trace.seconds(), study.trace.evaluations, strict=False)
-    return [Point(e.round, round(1000 * seconds), 0, e.accuracy) for seconds, e in pairs]
+    """Return the curve with milliseconds instead of client updates."""
+    pairs = zip(study.trace.points(), study.trace.seconds(), strict=False)
+    return [point._replace(client_updates=round(1000 * seconds)) for point, seconds in pairs]
 
 
 def _fairness_figure(section: Section) -> Figure:

@@ -37,9 +37,9 @@ def _row(group: Group, method: Method) -> Row:
 
 
 def score_columns(name: str, score: Score) -> Row:
-    """Return what is known of one score, every column's name led by the given one."""
-    own, to_best = score.estimate, score.to_best
-    percent, sd = (own.mean, own.sd) if own else (None, None)
+    """Return the columns of one score; their names start with the given one."""
+    estimate, to_best = score.estimate, score.to_best
+    percent, sd = (estimate.mean, estimate.sd) if estimate else (None, None)
     gap, low, high = (to_best.mean, to_best.low, to_best.high) if to_best else (None, None, None)
     return {
         f"{name}_percent": percent,

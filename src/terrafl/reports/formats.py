@@ -1,4 +1,4 @@
-"""How numbers are written for people."""
+"""Numbers as text."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 __all__ = ["DASH", "as_count", "as_gap", "as_mean_sd", "as_megabytes", "in_latex", "listed"]
 
 DASH = "–"
-"""Stands for what is not available."""
+"""Shown where a number is not available."""
 
 Number = int | float | None
 
@@ -86,7 +86,7 @@ def listed(names: Sequence[str]) -> str:
 
 
 def in_latex(text: str) -> str:
-    r"""Write any text so that LaTeX shows it as it is.
+    r"""Escape a text for LaTeX.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Clients x rounds, one panel per method: who trained how often, and how far they moved."""
+"""Clients x rounds, one panel per method: how often clients trained, and their update norms."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def heat_map(trace: Trace, what: What) -> NDArray[np.float64]:
     How often the client trained in the round, or the mean of its update norms in it; NaN where
     it did not train, or its norm is not known.
     """
-    sizes = trace.federation.sizes or [0] * len(trace.federation.ids)
+    sizes = [trace.federation.size(client) or 0 for client in range(len(trace.federation.ids))]
     order = np.argsort(-np.asarray(sizes), kind="stable")
     rounds = trace.steps[-1].round + 1
     lines, columns = min(len(order), MOST_CELLS), min(rounds, MOST_CELLS)
@@ -46,23 +46,23 @@ def heat_map(trace: Trace, what: What) -> NDArray[np.float64]:
 
 
 def heat_figure(section: Section, what: What) -> Figure:
-    """Draw the first run of every method whose journal is there."""
+    """Draw the first run with a journal of every method."""
     from matplotlib.figure import Figure
 
-    found = [
+    titled = [
         (f"{method.name}, seed {study.run.summary.seed}", study.trace)
         for method, studies in zip(section.group.methods, section.studies, strict=True)
         for study in [s for s in studies if s.trace.steps][:1]
     ]
-    maps = [heat_map(trace, what) for _, trace in found]
+    maps = [heat_map(trace, what) for _, trace in titled]
     known = np.concatenate([values[np.isfinite(values)] for values in maps])
-    most = float(known.max()) if len(known) else 1.0
-    rows = -(-len(found) // 3)
+    most = float(known.max(initial=0.0)) or 1.0
+    rows = -(-len(titled) // 3)
     figure = Figure(figsize=(10, 0.6 + 2.6 * rows), layout="constrained")
     panels = figure.subplots(rows, 3, squeeze=False)
-    for panel in panels.flat[len(found) :]:
+    for panel in panels.flat[len(titled) :]:
         panel.set_axis_off()
-    for panel, (title, trace), values in zip(panels.flat, found, maps, strict=False):
+    for panel, (title, trace), values in zip(panels.flat, titled, maps, strict=False):
         image = panel.imshow(
             values,
             aspect="auto",

@@ -1,14 +1,16 @@
-"""The report as one page that needs nothing else, with its figures and tables beside it."""
+"""The report: a self-contained page, figures and tables."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from terrafl.errors import RunFolderError
 from terrafl.reports.assets import load_assets
 from terrafl.reports.bundle import packed
+from terrafl.reports.collect import Unreadable
 from terrafl.reports.comparison import Comparison, compare_runs
 from terrafl.reports.figures import draw_figures
 from terrafl.reports.flat import rows
@@ -20,7 +22,7 @@ from terrafl.runs.atomic import write_atomically
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-__all__ = ["html_table", "render_page", "render_sections", "write_report"]
+__all__ = ["html_table", "render_page", "render_sections", "report_page", "write_report"]
 
 
 def write_report(
@@ -29,7 +31,7 @@ def write_report(
     *,
     on_section: Callable[[int, int], None] = lambda done, total: None,
 ) -> Path:
-    """Compare runs and write what they show.
+    """Compare runs and write the report.
 
     ``out`` receives ``report.html``; for every problem and algorithm its figures as ``.svg`` and
     ``.png``; and ``table.md``, ``table.csv`` and ``table.tex``. Equal folders give equal bytes.
@@ -39,9 +41,9 @@ def write_report(
     runs
         Run folders, or folders that contain some at any depth.
     out
-        The folder to write to; it is made if need be, and files of the same names replaced.
+        The folder to write to; it is created if needed, and files of the same names are replaced.
     on_section
-        Hears of progress: problems drawn, and problems in all.
+        Called with the number of problems drawn, and of all problems.
 
     Returns
     -------
@@ -55,7 +57,7 @@ def write_report(
         "table.md": to_markdown(all_rows).encode(),
         "table.csv": to_csv(all_rows).encode(),
         "table.tex": to_latex(all_rows).encode(),
-        "report.html": render_page(sections, data=packed(sections)).encode(),
+        "report.html": report_page(comparison, sections).encode(),
     }
     for done, section in enumerate(sections, start=1):
         for name, pictures in draw_figures(section).items():
@@ -73,13 +75,26 @@ def write_report(
     return out / "report.html"
 
 
+def report_page(comparison: Comparison, sections: Sequence[Section]) -> str:
+    """Return the page of a report, with a list of what cannot be read."""
+    of_runs = (s.unreadable for section in sections for row in section.studies for s in row)
+    unreadable = [*comparison.unreadable, *chain.from_iterable(of_runs)]
+    return render_page(sections, data=packed(sections), unreadable=unreadable)
+
+
 def html_table(comparison: Comparison) -> str:
     """Return the accuracy tables as a piece of HTML, as a notebook shows it."""
     template = _templates().get_template("accuracy.html.j2")
     return template.render(groups=comparison.groups)
 
 
-def render_page(sections: Sequence[Section], *, data: str = "", live: bool = False) -> str:
+def render_page(
+    sections: Sequence[Section],
+    *,
+    data: str = "",
+    live: bool = False,
+    unreadable: Sequence[Unreadable] = (),
+) -> str:
     """Return the whole page.
 
     Parameters
@@ -89,17 +104,24 @@ def render_page(sections: Sequence[Section], *, data: str = "", live: bool = Fal
     data
         The packed data of its charts.
     live
-        Whether it hears of news from the server it came from.
+        Whether it receives news from its server.
+    unreadable
+        Run folders, or parts of them, that cannot be read.
     """
     assets = load_assets()
     template = _templates().get_template("page.html.j2")
     return template.render(
-        sections=sections, assets=assets, policy=assets.policy(live=live), data=data, live=live
+        sections=sections,
+        assets=assets,
+        policy=assets.policy(live=live),
+        data=data,
+        live=live,
+        unreadable=unreadable,
     )
 
 
 def render_sections(sections: Sequence[Section]) -> str:
-    """Return what stands between a page's head and foot, tables filled in and charts empty."""
+    """Return the sections of a page: filled tables, and places for charts."""
     template = _templates().get_template("sections.html.j2")
     return template.render(sections=sections)
 
@@ -109,7 +131,7 @@ def _templates() -> Environment:
 
     environment = Environment(
         loader=PackageLoader("terrafl.reports"),
-        autoescape=True,  # names of selectors and folders are the user's, and may hold anything
+        autoescape=True,  # names of selectors and folders may hold anything
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -129,10 +151,10 @@ def _templates() -> Environment:
 
 
 def _versions(sections: Sequence[Section]) -> dict[str, str]:
-    found: dict[str, set[str]] = {}
+    versions: dict[str, set[str]] = {}
     for section in sections:
         for method in section.group.methods:
             for run in method.runs:
                 for name, version in run.summary.versions.items():
-                    found.setdefault(name, set()).add(str(version))
-    return {name: ", ".join(sorted(found[name])) for name in sorted(found)}
+                    versions.setdefault(name, set()).add(str(version))
+    return {name: ", ".join(sorted(versions[name])) for name in sorted(versions)}

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["COLOURS", "DASHES", "FAINT", "INK", "Pictures", "own_style", "save", "style_numbers"]
 
-# Okabe and Ito's palette, which colour-blind readers can tell apart, without its yellow, which
-# nobody can see on white. The paper's own method gets the strongest, vermillion.
+# Okabe and Ito's palette, which colour-blind readers can distinguish, without its yellow, which
+# is invisible on white. The method of the paper gets the strongest colour, vermillion.
 COLOURS = ("#000000", "#E69F00", "#56B4E9", "#009E73", "#0072B2", "#D55E00", "#CC79A7")
 # Lengths without a common divisor: colour, dash and marker never repeat together.
 DASHES = ("-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (5, 1.2, 1.2, 1.2)), (0, (8, 2)))
@@ -52,7 +52,7 @@ class Pictures:
 
 @contextmanager
 def own_style() -> Iterator[None]:
-    """Draw in one style; the reader's own settings neither count nor change."""
+    """Draw in one style; the matplotlib settings of the user have no effect and do not change."""
     import matplotlib as mpl
 
     with mpl.rc_context():
@@ -84,7 +84,7 @@ def save(figure: Figure, kind: str) -> bytes:
 def style_numbers(group: Group) -> list[int]:
     """Return the number of the look of each method of a group.
 
-    A method of the paper looks alike in every figure; variants and newcomers take what is left.
+    A method of the paper looks the same in every figure; other methods take the next free looks.
     """
     fixed, others = list(SELECTORS), count(len(SELECTORS))
     return [

@@ -1,4 +1,4 @@
-"""What a reader calls the methods and algorithms, and the order they stand in."""
+"""Display names of methods and algorithms, and their order."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def method_order(selector: str, variant: str = "") -> tuple[int, str, list[str |
     """
     known = list(SELECTORS)
     place = known.index(selector) if selector in known else len(known)
-    # Text and numbers alternate, so that like is compared with like.
-    parts = re.split(r"([0-9]+)", variant)
+    # Text and numbers alternate, so that equal types are compared; int() refuses endless digits.
+    parts = re.split(r"([0-9]{1,9})", variant)
     return (place, selector, [int(part) if i % 2 else part for i, part in enumerate(parts)])
 
 

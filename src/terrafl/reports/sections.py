@@ -7,35 +7,62 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import chain, count
+from typing import TypeVar
 
-from terrafl.reports.collect import Run
+from terrafl.errors import RunFolderError
+from terrafl.reports.collect import Run, Unreadable
 from terrafl.reports.comparison import Comparison, Group
 from terrafl.reports.fairness import Fairness, fairness_of
 from terrafl.reports.looks import style_numbers
 from terrafl.reports.names import algorithm_name
-from terrafl.reports.resolved import Resolved, Settings, read_settings, resolve_settings
+from terrafl.reports.resolved import Resolved, Settings, resolve_settings, settings_of
 from terrafl.reports.trace import Trace, read_trace
 from terrafl.reports.verdicts import verdict
+from terrafl.runs import RunFolder
 
 __all__ = ["Section", "Study", "make_sections", "study", "title_of"]
 
 LONGEST_SLUG = 80
 
+Part = TypeVar("Part")
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Study:
-    """A run with all that its folder tells."""
+    """A run with everything in its folder.
+
+    Parameters
+    ----------
+    run
+        Its name and summary.
+    trace, settings
+        Its journal and configuration; empty if they are not there or cannot be read.
+    unreadable
+        The files that cannot be read.
+    """
 
     run: Run
     trace: Trace
     settings: Settings
+    unreadable: tuple[Unreadable, ...] = ()
 
 
 def study(run: Run) -> Study:
     """Read the rest of a run's folder; a run without one has an empty trace."""
-    if run.folder is None:
+    folder = run.folder
+    if folder is None:
         return Study(run, Trace(), {})
-    return Study(run, read_trace(run.folder), read_settings(run.folder))
+    unreadable: list[Unreadable] = []
+
+    def read(reader: Callable[[RunFolder], Part], empty: Part) -> Part:
+        try:
+            return reader(folder)
+        except RunFolderError as error:
+            unreadable.append(Unreadable.of(run.name, folder.path, error))
+            return empty
+
+    trace, settings = read(read_trace, Trace()), read(settings_of, Settings())
+    return Study(run, trace, settings, tuple(unreadable))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,7 +107,7 @@ class Section:
     def resolved(self) -> Resolved:
         """The settings."""
         pairs = zip(self.group.methods, self.studies, strict=True)
-        return resolve_settings({m.name: [s.settings for s in found] for m, found in pairs})
+        return resolve_settings({m.name: [s.settings for s in of] for m, of in pairs})
 
     @property
     def seconds(self) -> list[float | None]:
@@ -93,13 +120,14 @@ class Section:
 
     @property
     def refused(self) -> list[tuple[str, str, int, list[str]]]:
-        """Method, reason, number of refused reports and whose, most common first."""
+        """Method, reason, number of rejected reports and their clients, most common first."""
         rows = []
         for method, of_method in zip(self.group.methods, self.studies, strict=True):
-            all_of = [r for s in of_method for r in s.trace.refused]
-            reasons = Counter(r.reason for r in all_of)
+            refused = [event for study in of_method for event in study.trace.refused]
+            reasons = Counter(event.reason for event in refused)
+            clients = {(event.reason, event.client) for event in refused}
             rows += [
-                (method.name, reason, n, sorted({r.client for r in all_of if r.reason == reason}))
+                (method.name, reason, n, sorted(c for r, c in clients if r == reason))
                 for reason, n in reasons.most_common()
             ]
         return rows
@@ -111,7 +139,7 @@ class Section:
 
 
 def make_sections(comparison: Comparison, studied: Callable[[Run], Study] = study) -> list[Section]:
-    """Read what the runs of a comparison left behind, group by group."""
+    """Read the folders of a comparison's runs, group by group."""
     slugs = _slugs(f"{group.problem.name} {group.algorithm}" for group in comparison.groups)
     return [
         Section(

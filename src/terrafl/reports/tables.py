@@ -36,8 +36,8 @@ def _markdown_group(title: str, rows: Sequence[Row]) -> Iterator[str]:
     budget = as_count(_number(rows[0]["equal_updates_budget"]))
     yield f"### {_markdown(title)}\n"
     yield (
-        "| Method | Seeds | After the last round | To the best "
-        f"| At {budget} client updates | To the best | Client updates |"
+        "| Method | Seeds | After the last round | Difference to the best "
+        f"| At {budget} client updates | Difference to the best | Client updates |"
     )
     yield "| :-- | --: | --: | --: | --: | --: | --: |"
     for row in rows:

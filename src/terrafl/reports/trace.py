@@ -1,54 +1,56 @@
-"""What a journal tells, event by event: who trained, how far they moved, how well it went.
+"""What a journal says, event by event: who trained, how far they moved, how well it went.
 
-A trace grows with its journal, so the same reading serves a finished run and one under way. Events
-and fields it does not know are passed over: journals of older and newer versions stay readable.
+A trace grows with its journal, so it serves a finished run and one under way.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate
-from typing import Any
 
-from terrafl.errors import RunFolderError
-from terrafl.runs import RunFolder, read_events
+from terrafl.runs import Point, RunFolder, read_events
+from terrafl.runs.events import (
+    Cohort,
+    Evaluation,
+    Event,
+    Fairness,
+    Federation,
+    Guarded,
+    IterationTime,
+    Refused,
+    SelectionTime,
+    Split,
+    Updates,
+)
 
-__all__ = ["Evaluation", "Federation", "Refused", "Split", "Step", "Trace", "read_trace", "take_in"]
-
-Event = dict[str, Any]  # Any: what JSON can hold
+__all__ = ["Clients", "Step", "Trace", "read_trace"]
 
 
 @dataclass(slots=True)
-class Federation:
+class Clients:
     """The clients, column by column; a column that was not recorded is empty.
 
     Parameters
     ----------
     ids
-        Client ids: all of them, or those that were seen if the journal does not list them.
+        Client ids: those that the journal lists first, then others in the order they trained.
     sizes, distances, labels
-        Training examples, distance of the label law from everybody's, and main class.
+        Training examples, distance of the label distribution from that of all clients, and most
+        frequent label of the listed clients.
     is_listed
-        Whether ``ids`` came from the journal's first line.
+        Whether the journal lists the clients in its first line.
     """
 
     ids: list[str] = field(default_factory=list)
-    sizes: list[int] = field(default_factory=list)
-    distances: list[float] = field(default_factory=list)
-    labels: list[int] = field(default_factory=list)
+    sizes: Sequence[int] = ()
+    distances: Sequence[float] = ()
+    labels: Sequence[int] = ()
     is_listed: bool = False
 
-
-@dataclass(frozen=True, slots=True)
-class Split:
-    """Where Terraform cut a cohort: quartile positions, split and the signal sorted by."""
-
-    k_q1: int
-    k_q3: int
-    tau: int
-    signal: str
+    def size(self, client: int) -> int | None:
+        """Return the training examples of the client at a position; ``None`` if unknown."""
+        return self.sizes[client] if client < len(self.sizes) else None
 
 
 @dataclass(slots=True)
@@ -60,11 +62,11 @@ class Step:
     round, iteration
         Both from 0.
     clients
-        Positions in :attr:`Federation.ids`; in order of value where there is a split.
+        Positions in :attr:`Clients.ids`; in order of value where there is a split.
     values
-        The update norm of each, or whatever the split sorted by; ``None`` where unknown.
+        The update norm of each, or the measure of the split; ``None`` where unknown.
     split
-        Of Terraform's steps.
+        Terraform's split of this cohort.
     """
 
     round: int
@@ -74,145 +76,135 @@ class Step:
     split: Split | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Evaluation:
-    """One evaluation; ``round`` counts rounds done, ``costs`` are totals by the summary's names."""
-
-    round: int
-    accuracy: float
-    participating: float
-    costs: dict[str, int]
-
-
-@dataclass(frozen=True, slots=True)
-class Refused:
-    """A report that was not accepted, or that the guard did something to."""
-
-    round: int
-    iteration: int
-    client: str
-    reason: str
-
-
 @dataclass(slots=True)
 class Trace:
-    """All that is known of a run from its journal and timings."""
+    """What the journal and the timings say about a run."""
 
-    federation: Federation = field(default_factory=Federation)
+    federation: Clients = field(default_factory=Clients)
     steps: list[Step] = field(default_factory=list)
     evaluations: list[Evaluation] = field(default_factory=list)
-    refused: list[Refused] = field(default_factory=list)
+    refused: list[Refused] = field(default_factory=list)  # and what the guard did
     served: list[float | None] = field(default_factory=list)  # accuracy of each client at the end
     _places: dict[str, int] = field(default_factory=dict)
-    _spent: dict[tuple[str, int, int], float] = field(default_factory=dict)
+    _spent: dict[tuple[type, int, int], float] = field(default_factory=dict)
 
     def add(self, event: Event) -> None:
-        """Take in one event of the journal."""
-        kind = event.get("event")
-        if kind == "federation":
-            self._open(event)
-        elif kind == "cohort":
-            clients = [self._place(client) for client in event["clients"]]
-            self.steps.append(
-                Step(event["round"], event["iteration"], clients, [None] * len(clients))
-            )
-        elif kind == "updates":
-            self._set_values(event["clients"], event["update_norm"])
-        elif kind == "split":
-            self._cut(event)
-        elif kind == "evaluation":
-            costs = {k: v for k, v in event.items() if k in _COSTS}
-            accuracy: float = event["accuracy"]
-            own = event.get("accuracy_participating", accuracy)
-            self.evaluations.append(Evaluation(event["round"] + 1, accuracy, own, costs))
-        elif kind in ("refused", "guard"):
-            # The guard's reasons hold numbers; what it did is what can be counted.
-            reason = event["reason"] if kind == "refused" else f"guard: {event['action']}"
-            self.refused.append(
-                Refused(event["round"], event["iteration"], event["client"], reason)
-            )
-        elif kind == "fairness":
-            pairs = zip(event.get("correct", ()), event.get("tested", ()), strict=True)
-            self.served = [right / tested if tested else None for right, tested in pairs]
+        """Add one event of the journal or the timings; other events are ignored.
 
-    def time(self, event: Event) -> None:
-        """Take in one entry of the timings; of an iteration done twice the last one counts."""
-        key = (str(event.get("event")), event.get("round", -1), event.get("iteration", 0))
-        if key[0] == "iteration":
-            self._spent[key] = event["train_s"]
-        elif key[0] == "selection":
-            self._spent[key] = event["seconds"]
+        An event that does not fit what came before, such as an evaluation of an earlier round,
+        is ignored too.
+        """
+        match event:
+            case Federation(ids=ids) if ids:
+                self._list_clients(event)
+            case Cohort():
+                self._add_step(event)
+            case Updates():
+                self._set_values(event)
+            case Split():
+                self._set_split(event)
+            case Evaluation(round=number):
+                if not self.evaluations or self.evaluations[-1].round < number:
+                    self.evaluations.append(event)
+            case Refused():
+                self.refused.append(event)
+            case Guarded():
+                self.refused.append(_as_refused(event))
+            case Fairness():
+                pairs = zip(event.correct or (), event.tested or (), strict=True)
+                self.served = [right / tested if tested else None for right, tested in pairs]
+            # The last entry counts where an iteration was done twice.
+            case IterationTime():
+                self._spent[IterationTime, event.round, event.iteration] = event.train_s
+            case SelectionTime():
+                self._spent[SelectionTime, event.round, event.iteration] = event.seconds
 
     def seconds(self) -> list[float]:
         """Return the seconds of selection and training up to each evaluation; empty if unknown."""
         by_round: defaultdict[int, float] = defaultdict(float)
         for (_, number, _), seconds in self._spent.items():
             by_round[number] += seconds
-        last = self.evaluations[-1].round if self.evaluations else 0
-        running = list(accumulate((by_round[number] for number in range(last)), initial=0.0))
-        return [running[e.round] for e in self.evaluations] if self._spent else []
+        waiting, total, totals = sorted(by_round, reverse=True), 0.0, []
+        for evaluation in self.evaluations if self._spent else ():
+            while waiting and waiting[-1] <= evaluation.round:
+                total += by_round[waiting.pop()]
+            totals.append(total)
+        return totals
+
+    def points(self) -> list[Point]:
+        """Return the curve: one point per evaluation."""
+        return [
+            Point(e.round + 1, e.costs.client_updates, e.costs.samples_trained, e.accuracy)
+            for e in self.evaluations
+        ]
 
     def participation(self) -> list[int]:
         """Return how often each client trained."""
         counts = Counter(client for step in self.steps for client in step.clients)
         return [counts[place] for place in range(len(self.federation.ids))]
 
-    def _open(self, event: Event) -> None:
-        if "ids" not in event:
+    def _list_clients(self, event: Federation) -> None:
+        self.federation = Clients(
+            list(event.ids),
+            event.sizes or (),
+            event.distances or (),
+            event.labels or (),
+            is_listed=True,
+        )
+        self._places = {client: place for place, client in enumerate(event.ids)}
+
+    def _add_step(self, event: Cohort) -> None:
+        key, steps = (event.round, event.iteration), self.steps
+        if steps and key <= (steps[-1].round, steps[-1].iteration):
             return
-        ids, sizes = list(event["ids"]), list(event["sizes"])
-        distances, labels = list(event["distances"]), list(event["labels"])
-        self.federation = Federation(ids, sizes, distances, labels, is_listed=True)
-        self._places = {client: place for place, client in enumerate(self.federation.ids)}
+        clients = self._positions(event.clients)
+        steps.append(Step(*key, clients, [None] * len(clients)))
 
-    def _place(self, client: str) -> int:
-        if client not in self._places:
-            self._places[client] = len(self.federation.ids)
-            self.federation.ids.append(client)
-        return self._places[client]
+    def _positions(self, clients: Sequence[str]) -> list[int]:
+        for client in clients:
+            if client not in self._places:
+                self._places[client] = len(self.federation.ids)
+                self.federation.ids.append(client)
+        return [self._places[client] for client in clients]
 
-    def _set_values(self, clients: list[str], values: list[float]) -> None:
-        step = self.steps[-1]
-        known = dict(zip(map(self._place, clients), values, strict=True))
-        step.values = [known.get(client) for client in step.clients]
+    def _step_of(self, event: Updates | Split) -> Step | None:
+        """Return the newest step if the event belongs to it."""
+        key, step = (event.round, event.iteration), self.steps[-1] if self.steps else None
+        return step if step and key == (step.round, step.iteration) else None
 
-    def _cut(self, event: Event) -> None:
-        if not self.steps:
+    def _set_values(self, event: Updates) -> None:
+        step = self._step_of(event)
+        if step is not None:
+            known = dict(zip(self._positions(event.clients), event.update_norm or (), strict=False))
+            step.values = [known.get(client) for client in step.clients]
+
+    def _set_split(self, split: Split) -> None:
+        step = self._step_of(split)
+        if step is None:
             return
-        step, rows = self.steps[-1], event["clients"]
-        signal = next(key for key in rows[0] if key not in ("id", "num_examples"))
-        placed = [self._place(row["id"]) for row in rows]
-        # Whoever trained but was refused stays, at the end: its work was done.
-        lost = [client for client in step.clients if client not in set(placed)]
-        step.clients = placed + lost
-        step.values = [*(row[signal] for row in rows), *(None for _ in lost)]
-        step.split = Split(event["k_q1"], event["k_q3"], event["tau"], signal)
+        positions = self._positions([client.id for client in split.clients])
+        # A client that trained but was rejected stays, at the end: it did the work.
+        rejected = [client for client in step.clients if client not in set(positions)]
+        step.clients = positions + rejected
+        step.values = [*(client.value for client in split.clients), *(None for _ in rejected)]
+        step.split = split
 
 
-_COSTS = frozenset(
-    {
-        *("client_updates", "samples_trained", "loss_queries", "samples_queried"),
-        *("bytes_down", "bytes_up", "reports_refused"),
-    }
-)
+def _as_refused(event: Guarded) -> Refused:
+    """Return the guard's action; its reason holds numbers, so only the action can be counted."""
+    return Refused(
+        round=event.round,
+        iteration=event.iteration,
+        client=event.client,
+        reason=f"guard: {event.action}",
+    )
 
 
 def read_trace(folder: RunFolder) -> Trace:
     """Read the journal and timings of a run; what is not there stays empty."""
     trace = Trace()
-    for path, take in ((folder.journal, trace.add), (folder.timings, trace.time)):
+    for path in (folder.journal, folder.timings):
         if path.exists():
-            for number, event in enumerate(read_events(path), start=1):
-                take_in(take, event, f"{path}, line {number},")
+            for event in read_events(path):
+                trace.add(event)
     return trace
-
-
-def take_in(take: Callable[[Event], None], event: Event, where: str) -> None:
-    """Hand on an event; say where it stands if it lacks what its kind must have."""
-    try:
-        take(event)
-    except (KeyError, TypeError, IndexError, ValueError) as error:
-        raise RunFolderError(
-            f"{where} must be an event as terrafl writes it; it is not "
-            f"({type(error).__name__}: {error})."
-        ) from error

@@ -1,4 +1,4 @@
-"""The selection tree of a round: clients by update norm, the split, and who flows on."""
+"""The selection tree of a round: clients by update norm, the split, and who trains again."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from terrafl.reports.looks import FAINT, INK
 from terrafl.reports.names import method_name
 from terrafl.reports.sections import Study
-from terrafl.reports.trace import Split, Step, Trace
+from terrafl.reports.trace import Step, Trace
+from terrafl.runs.events import Split
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,7 +26,7 @@ PITCH = 1.85
 
 
 def tree_figure(study: Study, round_number: int) -> Figure:
-    """Draw the iterations of a round below each other, hard clients flowing on.
+    """Draw the iterations of a round below each other; ribbons connect the hard clients.
 
     A bar is a client: its width is its share of the cohort's data, its height its update norm.
     """
@@ -35,7 +36,8 @@ def tree_figure(study: Study, round_number: int) -> Figure:
     steps = [s for s in trace.steps if s.round == round_number and s.split is not None]
     figure = Figure(figsize=(10, 0.5 + 1.7 * len(steps)), layout="constrained")
     axes = figure.subplots()
-    most = max(value for step in steps for value in step.values if value is not None)
+    known = (value for step in steps for value in step.values if value is not None)
+    most = max(known, default=0.0) or 1.0
     for row, step in enumerate(steps):
         _draw_step(axes, trace, step, most, -PITCH * row)
     for row, (upper, lower) in enumerate(pairwise(steps)):
@@ -51,8 +53,10 @@ def tree_figure(study: Study, round_number: int) -> Figure:
 
 def edges_of(trace: Trace, step: Step) -> NDArray[np.float64]:
     """Return where bars begin and end: running shares of the cohort's data, from 0 to 1."""
-    known = trace.federation.sizes
-    sizes = [known[client] if known else 1 for client in step.clients]
+    known = [trace.federation.size(client) for client in step.clients]
+    sizes = [1 if size is None else size for size in known]
+    if not any(sizes):
+        sizes = [1] * len(sizes)
     return np.concatenate([[0.0], np.cumsum(sizes) / np.sum(sizes)])
 
 
@@ -68,7 +72,7 @@ def _draw_step(axes: Axes, trace: Trace, step: Step, most: float, foot: float) -
     for client, left, right in zip(step.clients, edges[:-1], edges[1:], strict=True):
         where = ((left + right) / 2, foot - 0.03)
         axes.text(*where, trace.federation.ids[client], ha="center", va="top", fontsize=7)
-    words = f"iteration {step.iteration + 1}\n{split.signal.replace('_', ' ')} up to {most:.3g}"
+    words = f"iteration {step.iteration + 1}\n{split.measure.replace('_', ' ')} up to {most:.3g}"
     axes.text(-0.012, foot + 0.5, words, rotation=90, ha="right", va="center", fontsize=7.5)
     _mark(axes, split, edges, foot)
 

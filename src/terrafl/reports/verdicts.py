@@ -1,4 +1,4 @@
-"""A comparison in plain words, which claim no more than the numbers do."""
+"""A comparison in words that claim no more than the numbers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Rival = tuple[str, Difference | None]
 
 
 def verdict(group: Group) -> str:
-    """Say who leads a group, by both ways of counting, and whether the lead is more than noise.
+    """Say which method leads a group, by both counts, and whether the lead is more than noise.
 
     A difference is within noise when the 95 % interval of its mean over common seeds contains 0.
     """
@@ -53,7 +53,8 @@ def _standing(opening: str, methods: Sequence[Method], score: Callable[[Method],
     leaders = [name for name, s in scored if s.rank == 1]
     percent = next(f"{s.estimate.mean:.1f} %" for _, s in scored if s.rank == 1 and s.estimate)
     if len(scored) == 1:
-        return f"{opening} {leaders[0]} reaches {percent}, with no other method beside it.{missing}"
+        alone = " (only one method was run)" if len(methods) == 1 else ""
+        return f"{opening} {leaders[0]} reaches {percent}{alone}.{missing}"
     lead = "leads" if len(leaders) == 1 else "share the lead"
     rivals = [(name, s.to_best) for name, s in scored if s.rank != 1]
     noise = f"; {_noise(rivals, 'its' if len(leaders) == 1 else 'their')}" if rivals else ""
@@ -83,7 +84,7 @@ def _noise(rivals: Sequence[Rival], whose: str) -> str:
         clauses.append(f"on the seeds they share {listed(ahead)} did better, beyond noise")
     words = ", ".join(clauses) + f" ({_intervals(judged, len(within))})"
     if unknown:
-        words += f"; too few common seeds to say so of {listed(unknown)}"
+        words += f"; there are too few common seeds for {listed(unknown)}"
     return words
 
 
@@ -98,5 +99,5 @@ def _intervals(judged: Sequence[tuple[str, Difference]], num_within: int) -> str
 
 
 def _span(values: Iterable[int]) -> str:
-    found = sorted(set(values))
-    return f"{found[0]}" if len(found) == 1 else f"{found[0]} to {found[-1]}"
+    ends = sorted(set(values))
+    return f"{ends[0]}" if len(ends) == 1 else f"{ends[0]} to {ends[-1]}"

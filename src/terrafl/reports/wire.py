@@ -1,14 +1,15 @@
-"""Runs as the page reads them: short names, whole columns, rounded to what can be seen."""
+"""Runs as the page reads them: short names, columns, rounded to the visible digits."""
 
 from __future__ import annotations
 
 import gzip
 import json
 from base64 import b64encode
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from terrafl.reports.trace import Federation, Step, Trace
+from terrafl.reports.trace import Clients, Step
+from terrafl.runs import Point
 
 __all__ = ["MOST_PACKED", "curve_columns", "federation_columns", "pack", "step_columns"]
 
@@ -17,22 +18,23 @@ Plain = dict[str, Any]  # Any: what JSON can hold
 MOST_PACKED = 2_300_000
 """Bytes of data in a page that must stay below 3 MB with everything else."""
 MOST_POINTS = 800
-"""Evaluations of a run that a page keeps; more could not be told apart on a screen."""
+"""Evaluations of a run that a page keeps; more cannot be distinguished on a screen."""
 
 
-def curve_columns(trace: Trace, *, start: int = 0, thin: bool = False) -> Plain:
-    """Return the evaluations from ``start`` on, column by column."""
-    seconds = trace.seconds()
-    chosen = range(start, len(trace.evaluations))
+def curve_columns(
+    points: Sequence[Point], seconds: Sequence[float], *, start: int = 0, thin: bool = False
+) -> Plain:
+    """Return the evaluations from ``start`` on, column by column; seconds may be unknown."""
+    chosen = range(start, len(points))
     if thin and len(chosen) > MOST_POINTS:
         step = -(-len(chosen) // MOST_POINTS)
-        chosen = range(chosen[-1] % step, len(trace.evaluations), step)  # the last one is kept
-    kept = [trace.evaluations[i] for i in chosen]
+        chosen = range(chosen[-1] % step, len(points), step)  # the last one is kept
+    kept = [points[i] for i in chosen]
     return {
-        "round": [e.round for e in kept],
-        "updates": [e.costs.get("client_updates", 0) for e in kept],
-        "samples": [e.costs.get("samples_trained", 0) for e in kept],
-        "accuracy": [round(100 * e.accuracy, 3) for e in kept],
+        "round": [point.round for point in kept],
+        "updates": [point.client_updates for point in kept],
+        "samples": [point.samples for point in kept],
+        "accuracy": [round(100 * point.accuracy, 3) for point in kept],
         "seconds": [round(seconds[i], 3) for i in chosen] if seconds else [],
     }
 
@@ -53,7 +55,7 @@ def step_columns(steps: Iterable[Step]) -> Plain:
     }
 
 
-def federation_columns(federation: Federation) -> Plain:
+def federation_columns(federation: Clients) -> Plain:
     """Return the clients column by column."""
     return {
         "ids": federation.ids,
@@ -65,7 +67,7 @@ def federation_columns(federation: Federation) -> Plain:
 
 
 def pack(plain: Plain) -> str:
-    """Compress data for a page, which the browser's own DecompressionStream opens again."""
+    """Compress data for a page; the browser's DecompressionStream unpacks it."""
     text = json.dumps(plain, separators=(",", ":"), allow_nan=False)
     return b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode()
 

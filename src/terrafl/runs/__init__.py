@@ -1,7 +1,19 @@
-"""The run folder: configuration, journal, checkpoints, summary, lock."""
+"""The run folder: configuration, events, checkpoints, summary, lock."""
 
+from terrafl.runs.event_reader import read_events, read_lines
 from terrafl.runs.folder import RunFolder
-from terrafl.runs.journal import Journal, read_events
+from terrafl.runs.journal import Journal
 from terrafl.runs.summary import Labels, Point, Summary
+from terrafl.runs.tail import News, Tail
 
-__all__ = ["Journal", "Labels", "Point", "RunFolder", "Summary", "read_events"]
+__all__ = [
+    "Journal",
+    "Labels",
+    "News",
+    "Point",
+    "RunFolder",
+    "Summary",
+    "Tail",
+    "read_events",
+    "read_lines",
+]

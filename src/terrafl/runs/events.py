@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 __all__ = [
     "SCHEMA",
@@ -28,6 +28,8 @@ __all__ = [
     "NotAggregated",
     "Refused",
     "SelectionTime",
+    "Split",
+    "SplitClient",
     "Updates",
     "decision",
     "to_plain",
@@ -123,6 +125,50 @@ class Decision(Event):
     name: str
     round: int
     details: Mapping[str, Any]  # Any: what JSON can hold
+
+
+class SplitClient(NamedTuple):
+    """A client of a split: its id, the number it is sorted by, and its training examples."""
+
+    id: str
+    value: float
+    num_examples: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Split(Event):
+    """Terraform's decision: where a cohort is split. Terraform itself writes a `Decision`.
+
+    Parameters
+    ----------
+    round, iteration
+        When.
+    measure
+        What the clients are sorted by, such as ``update_norm``.
+    clients
+        The cohort, sorted.
+    k_q1, k_q3, tau
+        Number of clients before the first and the third quartile, and before the split.
+    hard
+        The clients after the split.
+    signal
+        The selector's name for the measure; empty in old journals.
+    empty_range
+        Whether there was no possible split between the quartiles.
+    """
+
+    kind: ClassVar[str] = "split"
+
+    round: int
+    iteration: int
+    measure: str
+    clients: Sequence[SplitClient]
+    k_q1: int
+    k_q3: int
+    tau: int
+    hard: Sequence[str]
+    signal: str = ""
+    empty_range: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,17 +9,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from terrafl.errors import RunFolderError
 from terrafl.runs.atomic import sync_folder
 from terrafl.runs.events import Event, to_plain
 
-__all__ = ["Journal", "read_events", "starts_with", "whole_lines"]
-
-Plain = dict[str, Any]  # Any: what JSON can hold
+__all__ = ["Journal", "starts_with", "whole_lines"]
 
 _CHUNK = 1 << 20
 
@@ -99,33 +95,6 @@ def whole_lines(path: Path) -> int:
                 return start + found + 1
             end = start
     return 0
-
-
-def read_events(path: Path) -> Iterator[Plain]:
-    """Yield the events of a journal, which may still be growing.
-
-    A last line without an end is being written, or was torn by a crash: it is left out.
-    """
-    try:
-        with path.open("rb") as file:
-            for number, line in enumerate(file, start=1):
-                if not line.endswith(b"\n"):
-                    return
-                yield _parsed(line, path, number)
-    except OSError as error:
-        raise RunFolderError(f"{path} cannot be read: {error.strerror}.") from error
-
-
-def _parsed(line: bytes, path: Path, number: int) -> Plain:
-    try:
-        event = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise RunFolderError(
-            f"{path}, line {number}, must be a JSON object; it is damaged: {error}."
-        ) from error
-    if not isinstance(event, dict):
-        raise RunFolderError(f"{path}, line {number}, must be a JSON object; it is not.")
-    return event
 
 
 def _digest(path: Path, length: int) -> hashlib._Hash:

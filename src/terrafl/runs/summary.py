@@ -1,4 +1,4 @@
-"""The summary of a finished run: what reports and tables are made of."""
+"""The summary of a finished run, from which reports and tables are made."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, get_type_hints
 
 from terrafl.errors import RunFolderError
+from terrafl.runs.checks import check_of, checked
 
 __all__ = ["Labels", "Point", "Summary"]
 
@@ -52,12 +53,12 @@ class Labels:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """What came out of a run, and what it cost.
+    """The results and the costs of a run.
 
     Parameters
     ----------
     dataset, scenario, model, selector, algorithm, seed
-        What was run; ``scenario`` is empty for a configuration of one's own.
+        What was run; ``scenario`` is empty for a custom configuration.
     profile
         The sweep's profile (``paper``, ``laptop``, ``smoke``), empty outside a sweep.
     variant
@@ -73,11 +74,11 @@ class Summary:
     loss_queries, samples_queried
         Clients asked for their loss before they were chosen, and the examples evaluated.
     bytes_down, bytes_up
-        What would have crossed the network: models down, models and reports up.
+        Network traffic: models down, models and reports up.
     reports_refused
-        Reports that did not pass the border.
+        Client reports that were rejected.
     accuracy
-        Of the global model on the pooled test set after the last round.
+        Accuracy of the global model on the pooled test set after the last round.
     accuracy_participating
         Mean accuracy on the test data of the last round's participating clients.
     best
@@ -87,7 +88,7 @@ class Summary:
     curve
         Every evaluation.
     versions
-        Of what the result depends on.
+        Versions of what the result depends on.
     experiment
         Digest of all settings but seed and selector: runs that may be compared share it.
     """
@@ -127,13 +128,26 @@ class Summary:
         from pydantic import TypeAdapter, ValidationError
 
         try:
-            return TypeAdapter(cls).validate_json(path.read_bytes(), strict=True)
+            summary = TypeAdapter(cls).validate_json(path.read_bytes(), strict=True)
+            _require_ranges(summary)
         except OSError as error:
             raise RunFolderError(f"{path} cannot be read: {error.strerror}.") from error
-        except ValidationError as error:
-            first = error.errors()[0]
-            place = ".".join(str(part) for part in first["loc"])
+        except ValueError as error:
+            reason = str(error)
+            if isinstance(error, ValidationError):
+                first = error.errors()[0]
+                place = ".".join(str(part) for part in first["loc"])
+                reason = f"{place and place + ': '}{first['msg']}"
             raise RunFolderError(
                 f"{path} must be the summary of a terrafl run; it is damaged or something else "
-                f"({place and place + ': '}{first['msg']})."
+                f"({reason})."
             ) from error
+        return summary
+
+
+def _require_ranges(summary: Summary) -> None:
+    """Refuse numbers that are not finite or out of range; the types are right already."""
+    for record in (summary, *summary.curve):
+        for name, hint in get_type_hints(type(record)).items():
+            if hint in (int, float):
+                checked(check_of(hint, name), name, getattr(record, name))

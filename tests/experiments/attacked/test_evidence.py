@@ -3,30 +3,25 @@
 import pytest
 
 from terrafl.experiments.attacked.evidence import weigh
+from terrafl.runs.events import Attackers, Averaged, Cohort, Guarded, Refused
 
 
 def cohort(round, iteration, clients):
-    return {"event": "cohort", "round": round, "iteration": iteration, "clients": list(clients)}
+    return Cohort(round=round, iteration=iteration, clients=list(clients))
 
 
 def averaged(round, iteration, **weights):
-    return {
-        "event": "averaged",
-        "round": round,
-        "iteration": iteration,
-        "clients": list(weights),
-        "weights": list(weights.values()),
-    }
+    clients, values = list(weights), list(weights.values())
+    return Averaged(round=round, iteration=iteration, clients=clients, weights=values)
 
 
 def acted(round, iteration, client, action):
-    kind = {"event": "refused"} if action == "refused" else {"event": "guard", "action": action}
-    return kind | {"round": round, "iteration": iteration, "client": client, "reason": "so"}
+    where = {"round": round, "iteration": iteration, "client": client, "reason": "so"}
+    return Refused(**where) if action == "refused" else Guarded(**where, action=action)
 
 
 JOURNAL = [
-    {"event": "federation", "clients": 4},
-    {"event": "attackers", "kind": "sign-flip", "clients": ["x", "y"]},
+    Attackers(attack="sign-flip", clients=["x", "y"]),
     cohort(0, 0, "abx"),
     averaged(0, 0, a=1.0, b=1.0, x=2.0),
     acted(0, 0, "x", "clipped"),
@@ -63,7 +58,7 @@ def test_an_update_is_caught_or_bounded_once_whatever_else_is_done_to_it():
 
 
 def test_attackers_who_were_never_drawn_leave_no_evidence():
-    evidence = weigh([JOURNAL[1], cohort(0, 0, "ab"), averaged(0, 0, a=1.0, b=1.0)])
+    evidence = weigh([JOURNAL[0], cohort(0, 0, "ab"), averaged(0, 0, a=1.0, b=1.0)])
 
     assert evidence.share is evidence.largest_share is evidence.caught is None
     assert (evidence.draws, evidence.falsely_caught) == (0, 0.0)

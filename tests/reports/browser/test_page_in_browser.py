@@ -121,7 +121,9 @@ def test_the_slider_shows_the_selection_of_any_round(page, real_runs):
         assert page.locator(".tree .quartile").count() == 2 * len(steps)
         flowing = sum(len(step.clients) for step in steps[1:])
         assert page.locator(".tree .ribbon").count() == flowing
-        assert page.inner_text(".telling").startswith(f"Round {number + 1}: 10 clients drawn")
+        assert page.inner_text(".in-words").startswith(
+            f"Round {number + 1}: 10 clients drawn. Split after the {steps[0].split.tau}"
+        )
 
 
 def test_a_client_tells_about_itself_wherever_it_stands(page, real_runs):
@@ -159,7 +161,7 @@ def test_another_method_and_seed_can_be_looked_into(page, real_runs):
     _, (step,) = splits_of(real_runs, "random-s1", 0)
     by_norm = sorted(zip(step.values, step.clients, strict=True))
     assert bars(page) == [client for _, client in by_norm]
-    assert "does not split" in page.inner_text(".telling")
+    assert "does not split" in page.inner_text(".in-words")
 
 
 def cells(page):
@@ -210,13 +212,17 @@ def test_a_click_in_the_heat_map_chooses_the_round(page):
 
 
 def test_the_costs_fairness_settings_and_versions_are_there(page, real_runs):
-    page.get_by_text("The resolved configuration").click()
+    page.get_by_text("Resolved configuration").click()
 
     words = page.inner_text("main")
     summary = RunFolder(real_runs / "random-s0").read_summary()
     for expected in (
         *("Gini of participation", "Worst-decile client accuracy", "Rejected and guarded reports"),
-        *("None: every report passed", "selector.eta = 4", f"torch {summary.versions['torch']}"),
+        *(
+            "No client report was rejected.",
+            "selector.eta = 4",
+            f"torch {summary.versions['torch']}",
+        ),
     ):
         assert expected in words
 
@@ -322,5 +328,7 @@ def test_runs_known_by_their_summaries_alone_still_have_curves(open_page, runs, 
     page.wait_for_selector("[data-chart=curves] canvas")
 
     assert page.locator("[data-chart=curves] canvas").evaluate(INKED) > 20
+    lengths = page.evaluate("[...terrafl.state.runs.values()].map(run => run.curve.round.length)")
+    assert lengths == [8] * 9
     assert page.locator("[data-chart=tree]").count() == 0
     assert json.loads(page.evaluate("JSON.stringify(terrafl.state.groups[0].methods.length)")) == 3

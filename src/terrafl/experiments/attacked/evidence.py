@@ -14,12 +14,15 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
+from itertools import chain
 from statistics import fmean
 from typing import Any
 
+from terrafl.runs.events import Attackers, Averaged, Cohort, Event, Guarded, Refused
+
 __all__ = ["Evidence", "weigh"]
 
-Event = Mapping[str, Any]  # Any: what JSON can hold
+Place = tuple[int, int, str]  # round, iteration, client
 
 _CAUGHT = ("refused", "quarantined", "corrected")
 _BOUNDED = ("clipped", "capped")
@@ -27,7 +30,7 @@ _BOUNDED = ("clipped", "capped")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """Shares of aggregation weight, and which updates were caught.
+    """Shares of aggregation weight, and the updates that were caught.
 
     Parameters
     ----------
@@ -40,12 +43,12 @@ class Evidence:
     largest_share
         The mean share of the attacker for whom it is largest.
     caught, falsely_caught
-        Part of the updates sent by attackers, and by others, that were refused, quarantined, or
-        whose report was corrected.
+        Share of the updates sent by attackers, and by others, that were rejected by the intake
+        checks, quarantined, or whose report was false.
     bounded, falsely_bounded
-        Part of them that was clipped, or whose size was capped.
+        Share that was clipped, or whose size was capped: a bound, not an accusation.
     actions
-        The same by action: attackers' part, others' part.
+        The same by action: share of the attackers' updates, and of the others'.
     """
 
     attackers: int
@@ -66,54 +69,55 @@ class Evidence:
 def weigh(events: Iterable[Event]) -> Evidence:
     """Read the evidence out of a journal."""
     hostile: frozenset[str] = frozenset()
-    shares: dict[tuple[str, int], float] = {}
-    sent: list[tuple[int, int, str]] = []
-    done: dict[str, set[tuple[int, int, str]]] = defaultdict(set)
+    shares: defaultdict[tuple[str, int], float] = defaultdict(float)
+    sent: list[Place] = []
+    done: dict[str, set[Place]] = defaultdict(set)
     for event in events:
-        kind = event["event"]
-        if kind == "attackers":
-            hostile = frozenset(event["clients"])
-        elif kind == "cohort":
-            sent += [(event["round"], event["iteration"], client) for client in event["clients"]]
-            if event["iteration"] == 0:
-                shares |= {(client, event["round"]): 0.0 for client in event["clients"]}
-        elif kind == "averaged":
-            total = sum(event["weights"])
-            for client, weight in zip(event["clients"], event["weights"], strict=True):
-                shares[client, event["round"]] += weight / total
-        elif kind in ("refused", "guard"):
-            place = (event["round"], event["iteration"], event["client"])
-            done[event.get("action", kind)].add(place)
+        match event:
+            case Attackers():
+                hostile = frozenset(event.clients)
+            case Cohort():
+                sent += [(event.round, event.iteration, client) for client in event.clients]
+                for client in event.clients:
+                    shares[client, event.round] += 0.0  # drawn, even if it is never averaged
+            case Averaged():
+                total = sum(event.weights)
+                for client, weight in zip(event.clients, event.weights, strict=True):
+                    shares[client, event.round] += weight / total if total else 0.0
+            case Refused():
+                done["refused"].add((event.round, event.iteration, event.client))
+            case Guarded():
+                done[event.action].add((event.round, event.iteration, event.client))
     return _summed_up(hostile, shares, sent, done)
 
 
 def _summed_up(
     hostile: frozenset[str],
     shares: Mapping[tuple[str, int], float],
-    sent: list[tuple[int, int, str]],
-    done: Mapping[str, set[tuple[int, int, str]]],
+    sent: list[Place],
+    done: Mapping[str, set[Place]],
 ) -> Evidence:
     by_client: dict[str, list[float]] = defaultdict(list)
     for (client, _), share in shares.items():
         by_client[client].append(share)
-    honest = [s for client, each in by_client.items() if client not in hostile for s in each]
-    bad = {client: each for client, each in by_client.items() if client in hostile}
+    honest = [s for client, rounds in by_client.items() if client not in hostile for s in rounds]
+    attackers = {client: rounds for client, rounds in by_client.items() if client in hostile}
     usual = fmean(honest) if honest else 0.0
-    theirs = [place for place in sent if place[2] in hostile]
-    others = [place for place in sent if place[2] not in hostile]
+    by_attackers = [place for place in sent if place[2] in hostile]
+    by_others = [place for place in sent if place[2] not in hostile]
 
-    def part(places: list[tuple[int, int, str]], *actions: str) -> float | None:
+    def part(places: list[Place], *actions: str) -> float | None:
         touched = set().union(*(done.get(action, set()) for action in actions))
         return sum(place in touched for place in places) / len(places) if places else None
 
     return Evidence(
         attackers=len(hostile),
-        draws=sum(map(len, bad.values())),
-        share=fmean(s for each in bad.values() for s in each) / usual if bad and usual else None,
-        largest_share=max(map(fmean, bad.values())) / usual if bad and usual else None,
-        caught=part(theirs, *_CAUGHT),
-        falsely_caught=part(others, *_CAUGHT),
-        bounded=part(theirs, *_BOUNDED),
-        falsely_bounded=part(others, *_BOUNDED),
-        actions={a: (part(theirs, a), part(others, a)) for a in sorted(done)},
+        draws=sum(map(len, attackers.values())),
+        share=fmean(chain(*attackers.values())) / usual if attackers and usual else None,
+        largest_share=max(map(fmean, attackers.values())) / usual if attackers and usual else None,
+        caught=part(by_attackers, *_CAUGHT),
+        falsely_caught=part(by_others, *_CAUGHT),
+        bounded=part(by_attackers, *_BOUNDED),
+        falsely_bounded=part(by_others, *_BOUNDED),
+        actions={a: (part(by_attackers, a), part(by_others, a)) for a in sorted(done)},
     )

@@ -1,4 +1,4 @@
-"""The result file of a run of the attack benchmark."""
+"""The result of a finished run of the attack bench: one small file."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ class Kept:
     method, kind, seed
         Which run.
     fraction
-        Part of the clients that attacks.
+        Share of the clients that attacks.
     scenario, rounds
-        Its scenario, and its rounds.
+        What was trained, and for how many rounds.
     accuracy, mean_last_ten
         On the pooled test set: after the last round, and of the last ten evaluations.
     evidence
         What the journal says about the attackers.
     configuration
-        The run's configuration; ``terrafl run`` repeats it.
+        The whole configuration of the run; ``terrafl run`` repeats it.
     versions
-        The versions that the result depends on.
+        Versions of what the result depends on.
     """
 
     method: str
@@ -55,7 +55,7 @@ class Kept:
 
 
 def keep(run: Attacked, results: Path) -> None:
-    """Write the result file of a finished run."""
+    """Write the result of a finished run."""
     folder = RunFolder(run.cell.folder)
     summary, config = folder.read_summary(), read_config(folder)
     assert config.attack is not None

@@ -1,6 +1,6 @@
-"""A run's numbers where people already look, told from its journal: the engine knows nothing of it.
+"""Show runs in TensorBoard or another tracker; the numbers come from the journal.
 
-A further tracker is a class with the four methods of :class:`Tracker`, handed over as
+Another tracker is a class with the four methods of :class:`Tracker`, passed as
 ``track=lambda folder: Mine(...)``.
 """
 

@@ -26,7 +26,7 @@ TRACKERS: dict[str, Callable[[], MakeTracker]] = {"tensorboard": _tensorboard}
 
 
 def tracker_named(name: str) -> MakeTracker:
-    """Return what makes trackers of this name, its library loaded."""
+    """Return the function that makes trackers of this name, with its library loaded."""
     if name not in TRACKERS:
         known = ", ".join(TRACKERS)
         raise ConfigurationError(

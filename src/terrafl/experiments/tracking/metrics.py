@@ -4,22 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
+from terrafl.experiments.tracking.protocol import Parameter
 from terrafl.runs import Summary
-from terrafl.settings import dotted
+from terrafl.runs.events import Cohort, Evaluation, Event, Refused, Split
 
-__all__ = ["RoundMetrics", "of_summary", "parameters"]
+__all__ = ["RoundMetrics", "parameters", "summary_metrics"]
 
-Event = Mapping[str, Any]  # Any: what JSON can hold
-
-_SHOWN = {
-    "accuracy": "accuracy/pooled",
-    "accuracy_participating": "accuracy/participating",
-    "loss": "loss/pooled",
-    "client_updates": "cost/client_updates",
-    "samples_trained": "cost/samples_trained",
-}
 _RESULTS = (
     "accuracy",
     "accuracy_participating",
@@ -46,44 +37,53 @@ class RoundMetrics:
         }
     )
 
-    def hear(self, event: Event) -> None:
-        """Add what one event of the journal says."""
+    def add(self, event: Event) -> None:
+        """Add one event of the journal."""
         values = self.values
-        match event["event"]:
-            case "cohort":
+        match event:
+            case Cohort():
                 values["round/iterations"] += 1
-                values["round/client_updates"] += len(event["clients"])
-            case "refused":
+                values["round/client_updates"] += len(event.clients)
+            case Refused():
                 values["round/reports_refused"] += 1
-            case "evaluation":
-                found = {_SHOWN[key]: event.get(key) for key in _SHOWN}
-                values.update({name: x for name, x in found.items() if x is not None})
-            case "split" | "decision" if "hard" in event:
-                self._hear_split(event)
+            case Evaluation():
+                self._add_evaluation(event)
+            case Split():
+                self._add_split(event)
 
-    def _hear_split(self, event: Event) -> None:
-        if event["iteration"] == 0:  # of everybody drawn; later ones see the hard alone
-            norms = [c["update_norm"] for c in event["clients"] if "update_norm" in c]
-            if norms:
-                self.values["selection/update_norm_mean"] = sum(norms) / len(norms)
-                self.values["selection/update_norm_max"] = max(norms)
-        self.values["selection/hard_clients"] = len(event["hard"])
+    def _add_evaluation(self, event: Evaluation) -> None:
+        self.values |= {
+            "accuracy/pooled": event.accuracy,
+            "accuracy/participating": event.accuracy_participating,
+            "cost/client_updates": event.costs.client_updates,
+            "cost/samples_trained": event.costs.samples_trained,
+        }
+        if event.loss is not None:
+            self.values["loss/pooled"] = event.loss
+
+    def _add_split(self, event: Split) -> None:
+        # The first split of a round is of all clients drawn; later ones see hard clients only.
+        if event.iteration == 0 and event.measure == "update_norm":
+            norms = [client.value for client in event.clients]
+            self.values["selection/update_norm_mean"] = sum(norms) / len(norms)
+            self.values["selection/update_norm_max"] = max(norms)
+        self.values["selection/hard_clients"] = len(event.hard)
 
 
-def of_summary(summary: Summary) -> dict[str, float]:
-    """Return what came out of a run, under ``result/``."""
+def summary_metrics(summary: Summary) -> dict[str, float]:
+    """Return the results of a run, under ``result/``."""
     return {f"result/{name}": float(getattr(summary, name)) for name in _RESULTS}
 
 
-def parameters(plain: Mapping[str, Any]) -> dict[str, str | int | float | bool]:
-    """Return the settings of a configuration by dotted name; lists are written as text.
+def parameters(settings: Mapping[str, object]) -> dict[str, Parameter]:
+    """Return settings as a tracker can show them: lists are written as text.
 
     Examples
     --------
-    >>> parameters({"rounds": 5, "model": {"name": "mlp", "hidden": [64]}})
-    {'rounds': 5, 'model.name': 'mlp', 'model.hidden': '[64]'}
+    >>> parameters({"rounds": 5, "model.hidden": [64]})
+    {'rounds': 5, 'model.hidden': '[64]'}
     """
     return {
         name: value if isinstance(value, str | int | float | bool) else str(value)
-        for name, value in dotted(plain).items()
+        for name, value in settings.items()
     }

@@ -1,4 +1,4 @@
-"""What a place that shows runs must be able to hear."""
+"""The tracker interface."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ Parameter = str | int | float | bool
 
 
 class Tracker(Protocol):
-    """One run, as another program shows it.
+    """Shows one run in another program.
 
-    A resumed run is told from its first round again, to a tracker made anew: whoever remembers
-    an earlier telling forgets it when it is made.
+    A resumed run gets a new tracker, which receives all rounds from the first on. A tracker
+    that keeps data must delete that of an earlier one when it is made.
     """
 
     def start(self, parameters: Mapping[str, Parameter]) -> None:
-        """Hear the settings, by dotted name, before anything else."""
+        """Receive the settings by dotted name; always the first call."""
         ...
 
     def measure(self, step: int, values: Mapping[str, float], *, at: float) -> None:
-        """Hear what one round gave: rounds completed, numbers by name, seconds since 1970."""
+        """Receive one round: rounds completed, numbers by name, seconds since 1970."""
         ...
 
     def finish(self, values: Mapping[str, float], figures: Mapping[str, Pictures]) -> None:
-        """Hear what came out of the whole run, with the report's figures of it.
+        """Receive the results of the finished run and the figures of its report.
 
         An interrupted run has no such call.
         """
         ...
 
     def close(self) -> None:
-        """Write down what was heard; always the last call."""
+        """Write everything to disk; always the last call."""
         ...
 
 

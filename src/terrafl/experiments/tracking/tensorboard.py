@@ -40,12 +40,12 @@ class TensorBoard:
         for stale in folder.glob("events.out.tfevents.*"):
             stale.unlink()
         self._writer = SummaryWriter(str(folder), flush_secs=5)
-        # The writer's own add_hparams would open a second run beside this one.
+        # SummaryWriter.add_hparams would open a second run.
         self._file = self._writer._get_file_writer()  # type: ignore[no-untyped-call]
         self._step = 0
 
     def start(self, parameters: Mapping[str, Parameter]) -> None:
-        """Write the parameters down."""
+        """Write the parameters."""
         # TensorBoard finds the metrics' values among the scalars of these names.
         metrics = dict.fromkeys(_HEADLINES, 0.0)
         experiment, begin, self._end = hparams(dict(parameters), metrics)  # type: ignore[no-untyped-call]
@@ -53,7 +53,7 @@ class TensorBoard:
             self._file.add_summary(summary)
 
     def measure(self, step: int, values: Mapping[str, float], *, at: float) -> None:
-        """Write a round's numbers down."""
+        """Write the numbers of a round."""
         self._step = step
         for name, value in values.items():
             self._writer.add_scalar(name, value, step, walltime=at)

@@ -1,4 +1,4 @@
-"""Follow any number of runs while they go on."""
+"""Track any number of runs while they run."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Self
 
 from terrafl.experiments.tracking.catalog import tracker_named
-from terrafl.experiments.tracking.follow import Follower
+from terrafl.experiments.tracking.journal_follower import JournalFollower
 from terrafl.experiments.tracking.protocol import MakeTracker
 from terrafl.runs import RunFolder
 
@@ -14,26 +14,26 @@ __all__ = ["Tracking"]
 
 
 class Tracking:
-    """Tell trackers of runs as they proceed; as a context manager, around the runs.
+    """Pass runs to trackers while they run; a context manager around the runs.
 
     Parameters
     ----------
     track
-        A tracker's name, what makes one for a run's folder, or ``None`` to tell nobody.
+        A tracker's name, a function that makes one for a run's folder, or ``None`` for no tracking.
     """
 
     def __init__(self, track: str | MakeTracker | None) -> None:
         self._make = tracker_named(track) if isinstance(track, str) else track
-        self._followers: dict[Path, Follower] = {}
+        self._followers: dict[Path, JournalFollower] = {}
         self._finished: set[Path] = set()
 
     def update(self, folder: Path, rounds_done: int) -> None:
-        """Hear that a run has completed so many rounds."""
+        """Note that a run has completed so many rounds."""
         if self._make is None or folder in self._finished:
             return
         if folder not in self._followers:
             self._finish()  # a sweep of many runs keeps only those under way open
-            self._followers[folder] = Follower(RunFolder(folder), self._make)
+            self._followers[folder] = JournalFollower(RunFolder(folder), self._make)
         self._followers[folder].update(rounds_done)
 
     def _finish(self) -> None:

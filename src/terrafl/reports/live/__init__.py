@@ -1,1 +1,1 @@
-"""The live page: run folders followed as they grow, and a small server that tells of it."""
+"""The live page: follows run folders while they grow, and serves the news."""

@@ -1,4 +1,4 @@
-"""What a page is told: everything once, then what is new."""
+"""The messages to a live page: everything once, then what is new."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ MOST_STEPS = 2000
 
 @dataclass(slots=True, eq=False)
 class Overview:
-    """The comparison of what has been evaluated so far, made anew when there is news."""
+    """The comparison of all evaluations so far, made again when there is news."""
 
     watched: Watched
     sections: list[Section] = field(default_factory=list)
     version: int = 0
     message: str = ""
-    lock: Lock = field(default_factory=Lock)  # who reads, and who tells, are different threads
-    _seen: tuple[tuple[int, int], ...] = ()
+    lock: Lock = field(default_factory=Lock)  # reading and sending are different threads
+    _seen: object = None
 
     def look(self) -> None:
         """Read on in all runs; compare them again if any has news."""
@@ -43,8 +43,8 @@ class Overview:
 
     def _compare(self) -> None:
         runs = list(self.watched.runs.values())
-        seen = tuple((run.number, run.version) for run in runs)
-        if seen == self._seen and self.version:
+        seen = ([(run.number, run.version) for run in runs], self.watched.unreadable)
+        if seen == self._seen:
             return
         self._seen = seen
         studies = {run.number: run.study() for run in runs if run.trace.evaluations}
@@ -61,12 +61,13 @@ class Overview:
             "groups": [group_plain(section) for section in self.sections],
             "places": places,
             "html": render_sections(self.sections),
+            "unreadable": self.watched.unreadable,
         }
         self.message = _message("sections", plain)
 
 
 def _sections(studies: dict[int, Study]) -> list[Section]:
-    """Group runs as a report does; two of one method and seed are told apart by folder."""
+    """Group runs as a report does; two of one method and seed are distinguished by folder."""
     twins = Counter(_identity(study) for study in studies.values())
     runs = {
         id(study.run.folder): study
@@ -76,8 +77,9 @@ def _sections(studies: dict[int, Study]) -> list[Section]:
     }
     try:
         comparison = compare(study.run for study in runs.values())
-    except RunFolderError:
-        return []
+    except RunFolderError:  # names that were chosen to collide: folders do not
+        runs = {key: replace(s, run=_named(s.run, s.run.name)) for key, s in runs.items()}
+        comparison = compare(study.run for study in runs.values())
     return make_sections(comparison, lambda run: runs[id(run.folder)])
 
 
@@ -88,13 +90,16 @@ def _identity(study: Study) -> tuple[object, ...]:
 
 
 def _named_by_folder(run: Run) -> Run:
-    variant = ", ".join(filter(None, [run.summary.variant, run.name]))
+    return _named(run, ", ".join(filter(None, [run.summary.variant, run.name])))
+
+
+def _named(run: Run, variant: str) -> Run:
     return replace(run, summary=replace(run.summary, variant=variant))
 
 
 @dataclass(slots=True)
 class _Sent:
-    """How far one page has been told of a run."""
+    """What one page knows of a run."""
 
     generation: int = -1
     version: int = -1
@@ -106,14 +111,14 @@ class _Sent:
 
 @dataclass(slots=True, eq=False)
 class Feed:
-    """One page's view: remembers what that page knows."""
+    """The messages to one page; remembers what that page knows."""
 
     overview: Overview
     _sent: dict[int, _Sent] = field(default_factory=dict)
     _sections: int = -1
 
     def opening(self) -> str:
-        """Return the first message: forget what an earlier connection told."""
+        """Return the first message: forget everything from an earlier connection."""
         return _message("start", {})
 
     def news(self) -> list[str]:
@@ -145,7 +150,7 @@ class Feed:
         sent.generation, sent.version, sent.status = run.generation, run.version, run.status
         total = len(run.trace.steps)
         while True:
-            start = max(0, sent.steps - 1)  # the newest one may have been told half
+            start = max(0, sent.steps - 1)  # the newest one may have been incomplete
             end = min(total, start + MOST_STEPS)
             yield _message("run", self._plain(run, sent, start, end))
             sent.steps = end
@@ -161,7 +166,7 @@ class Feed:
             "steps_from": start,
             "steps": step_columns(trace.steps[start:end]),
             "curve_from": sent.points,
-            "curve": curve_columns(trace, start=sent.points),
+            "curve": curve_columns(trace.points(), trace.seconds(), start=sent.points),
         }
         sent.points = len(trace.evaluations)
         if sent.clients != len(trace.federation.ids):

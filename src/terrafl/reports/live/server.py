@@ -1,7 +1,7 @@
-"""The server of the live page: this machine only, and only for whoever knows the address.
+"""The server of the live page, for this machine only.
 
-It listens on 127.0.0.1, answers nothing without the random word in its address, refuses other
-host names (a foreign page could point one of its own here), and can only read.
+It listens on 127.0.0.1, answers nothing without the random token in its address, rejects other
+host names (a foreign site could point one of its names here), and can only read.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from terrafl.errors import TerraflError, UserError
+from terrafl.errors import UserError
 from terrafl.reports.assets import load_assets
 from terrafl.reports.html import render_page
 from terrafl.reports.live.feed import Feed, Overview
-from terrafl.reports.live.watched import Describe, Watched
+from terrafl.reports.live.watched import Watched
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -42,9 +42,9 @@ class LiveServer:
     Parameters
     ----------
     overview
-        What is watched.
+        The runs.
     token
-        The word in the address.
+        The secret part of the address.
     """
 
     overview: Overview
@@ -78,8 +78,8 @@ class LiveServer:
         while True:
             try:
                 await asyncio.to_thread(self.overview.look)
-            except (OSError, TerraflError) as error:  # a folder that went away while being read
-                _log.warning("the runs could not be read just now: %s", error)
+            except Exception:  # the page must go on, whatever a folder holds
+                _log.warning("the runs could not be read just now", exc_info=True)
             await asyncio.sleep(POLL_S)
 
     def _is_ours(self, request: Request) -> bool:
@@ -119,7 +119,6 @@ class LiveServer:
 
 def serve(
     paths: Sequence[Path],
-    describe: Describe,
     *,
     port: int = 0,
     on_ready: Callable[[str], None] = lambda address: None,
@@ -130,12 +129,10 @@ def serve(
     ----------
     paths
         Folders that runs are in, or will be.
-    describe
-        Says what a run is that has no result yet.
     port
-        Of 127.0.0.1; 0 takes any that is free.
+        Port of 127.0.0.1; 0 takes any that is free.
     on_ready
-        Told the address.
+        Called with the address.
     """
     try:
         import uvicorn
@@ -143,12 +140,12 @@ def serve(
         raise UserError(
             "terrafl watch needs starlette and uvicorn: pip install 'terrafl[watch]'."
         ) from error
-    server = LiveServer(Overview(Watched(paths, describe)))
+    server = LiveServer(Overview(Watched(paths)))
     with socket.socket() as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listening.bind((HOST, port))
-            listening.listen()  # whoever opens the address at once has to wait, not to try again
+            listening.listen()  # a browser that opens the address at once waits, and does not fail
         except OSError as error:
             raise UserError(
                 f"port {port} of {HOST} must be free; it cannot be used ({error.strerror}): "

@@ -1,27 +1,22 @@
-"""The runs below some folders, followed as they go on."""
+"""The runs below some folders, read while they are written."""
 
 from __future__ import annotations
 
-import contextlib
 import os
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
-from terrafl.errors import RunFolderError, UserError
-from terrafl.reports.collect import Run, folders_with
-from terrafl.reports.live.tail import Tail
-from terrafl.reports.resolved import Settings, read_settings
+from terrafl.errors import RunFolderError
+from terrafl.reports.collect import Run, Unreadable, folders_with
+from terrafl.reports.resolved import Settings, settings_of
 from terrafl.reports.sections import Study
-from terrafl.reports.trace import Trace, take_in
-from terrafl.runs import Point, RunFolder, Summary
+from terrafl.reports.trace import Trace
+from terrafl.runs import RunFolder, Summary, Tail
+from terrafl.runs.initial_summary import initial_summary
 
-__all__ = ["Describe", "Watched", "WatchedRun"]
-
-Describe = Callable[[RunFolder], Summary]
-"""Says what a run is that has no result yet."""
+__all__ = ["Watched", "WatchedRun"]
 
 QUIET_S = 30.0
 """Seconds without news after which a run that is not finished counts as quiet."""
@@ -29,7 +24,7 @@ QUIET_S = 30.0
 
 @dataclass(slots=True, eq=False)
 class WatchedRun:
-    """One run and all that has been read of it.
+    """One run and what has been read of it.
 
     Parameters
     ----------
@@ -39,14 +34,16 @@ class WatchedRun:
         Its folder, relative to what is watched.
     folder
         Where it is.
-    opening
-        What it is.
+    initial
+        Its summary when it started.
+    settings
+        Its configuration by dotted name.
     """
 
     number: int
     name: str
     folder: RunFolder
-    opening: Summary
+    initial: Summary
     settings: Settings
     trace: Trace = field(default_factory=Trace)
     version: int = 0
@@ -55,30 +52,28 @@ class WatchedRun:
     _timings: Tail = field(init=False)
     _last_news: float = field(default_factory=time.monotonic)
     _finished: bool = False
+    _summary_problem: str = ""
 
     def __post_init__(self) -> None:
         self._journal, self._timings = Tail(self.folder.journal), Tail(self.folder.timings)
 
     def poll(self) -> None:
         """Read what has been written since the last time."""
-        afresh, events = self._journal.read()
-        if afresh:
+        restarted, events = self._journal.read()
+        if restarted:
             self.trace, self._timings = Trace(), Tail(self.folder.timings)
             self.generation += 1
-        timings = self._timings.read()[1]
-        for take, news in ((self.trace.time, timings), (self.trace.add, events)):
-            for event in news:
-                with contextlib.suppress(RunFolderError):  # the report will say so
-                    take_in(take, event, self.name)
+        for event in (*self._timings.read().events, *events):
+            self.trace.add(event)
         finished = self.folder.is_complete
-        if afresh or events or finished != self._finished:
+        if restarted or events or finished != self._finished:
             self.version += 1
             self._last_news = time.monotonic()
         self._finished = finished
 
     @property
     def status(self) -> str:
-        """One word: finished, running, or quiet when nothing was heard for a while."""
+        """One word: finished, running, or quiet when there was no news for a while."""
         if self._finished:
             return "finished"
         return "running" if time.monotonic() - self._last_news < QUIET_S else "quiet"
@@ -87,37 +82,36 @@ class WatchedRun:
     def done(self) -> int:
         """Rounds done."""
         begun = self.trace.steps[-1].round if self.trace.steps else 0
-        evaluated = self.trace.evaluations[-1].round if self.trace.evaluations else 0
+        evaluated = self.trace.evaluations[-1].round + 1 if self.trace.evaluations else 0
         return max(begun, evaluated)
 
+    @property
+    def problem(self) -> str:
+        """The first thing in the folder that cannot be read; empty where there is none."""
+        return self._summary_problem or self._journal.problem or self._timings.problem
+
     def study(self) -> Study:
-        """Return the run as a report would read it now."""
+        """Return the run as a report would show it now."""
         return Study(Run(self.name, self._summary(), self.folder), self.trace, self.settings)
 
     def _summary(self) -> Summary:
         if self._finished:
-            with contextlib.suppress(RunFolderError):
+            try:
                 return self.folder.read_summary()
-        known = self.trace.evaluations
-        if not known:
-            return self.opening
-        points = [
-            Point(
-                e.round,
-                e.costs.get("client_updates", 0),
-                e.costs.get("samples_trained", 0),
-                e.accuracy,
-            )
-            for e in known
-        ]
+            except RunFolderError as error:
+                problem = Unreadable.of(self.name, self.folder.path, error)
+                self._summary_problem = problem.reason
+        evaluations = self.trace.evaluations
+        if not evaluations:
+            return self.initial
+        points = self.trace.points()
         newest = points[-10:]
-        costs: dict[str, Any] = {**known[-1].costs}  # Any: mypy cannot tell which fields
         return replace(
-            self.opening,
+            self.initial,
             rounds=self.done,
-            **costs,
+            **asdict(evaluations[-1].costs),
             accuracy=points[-1].accuracy,
-            accuracy_participating=known[-1].participating,
+            accuracy_participating=evaluations[-1].accuracy_participating,
             best=max(point.accuracy for point in points),
             mean_last_ten=sum(point.accuracy for point in newest) / len(newest),
             curve=tuple(points),
@@ -126,19 +120,17 @@ class WatchedRun:
 
 @dataclass(slots=True, eq=False)
 class Watched:
-    """All runs in and below some folders, those that start later included.
+    """All runs in and below some folders, including those that start later.
 
     Parameters
     ----------
     paths
         The folders; they must exist, but may be empty.
-    describe
-        Says what a run is before it has a result.
     """
 
     paths: Sequence[Path]
-    describe: Describe
     runs: dict[Path, WatchedRun] = field(default_factory=dict)
+    _unreadable: dict[Path, Unreadable] = field(default_factory=dict)
     _started: int = 0
 
     def __post_init__(self) -> None:
@@ -150,24 +142,36 @@ class Watched:
                 )
 
     def poll(self) -> None:
-        """Find new runs, forget those whose folder is gone, and read on in the others."""
+        """Find new runs, forget those whose folder is gone, and read on in the others.
+
+        Each folder is read by itself: one that cannot be read does not stop the others.
+        """
         roots = [path.resolve() for path in self.paths]
-        found = sorted({path for root in roots for path in folders_with(root, "config.toml")})
-        for path in set(self.runs) - set(found):
+        folders = sorted({path for root in roots for path in folders_with(root, "config.toml")})
+        for path in set(self.runs) - set(folders):
             del self.runs[path]
         common = Path(os.path.commonpath(roots))
-        for path in found:
-            if path not in self.runs:
-                self._begin(path, common)
-        for run in self.runs.values():
-            run.poll()
+        self._unreadable = {}
+        for path in folders:
+            name = path.relative_to(common).as_posix() if path != common else path.name
+            try:
+                self._read(path, name)
+            except (OSError, RunFolderError) as error:
+                self._unreadable[path] = Unreadable.of(name, path, error)
 
-    def _begin(self, path: Path, common: Path) -> None:
-        folder = RunFolder(path)
-        try:
-            opening, settings = self.describe(folder), read_settings(folder)
-        except UserError:
-            return  # not a run of ours, or not wholly written yet
-        name = path.relative_to(common).as_posix() if path != common else path.name
-        self.runs[path] = WatchedRun(self._started, name, folder, opening, settings)
-        self._started += 1
+    @property
+    def unreadable(self) -> list[Unreadable]:
+        """The folders that cannot be read, or that hold something damaged."""
+        damaged = {
+            p: Unreadable(run.name, run.problem) for p, run in self.runs.items() if run.problem
+        }
+        both = damaged | self._unreadable
+        return [both[path] for path in sorted(both)]
+
+    def _read(self, path: Path, name: str) -> None:
+        if path not in self.runs:
+            folder = RunFolder(path)
+            initial, settings = initial_summary(folder), settings_of(folder)
+            self.runs[path] = WatchedRun(self._started, name, folder, initial, settings)
+            self._started += 1
+        self.runs[path].poll()

@@ -1,4 +1,4 @@
-/** The mean of several seeds' curves, and how far they scatter: the arithmetic of bands.py. */
+/** Mean and standard deviation of the curves of several seeds, as in bands.py. */
 
 const bands = (() => {
   const MOST_POINTS = 600;
@@ -21,7 +21,7 @@ const bands = (() => {
   }
 
   /**
-   * Of equal positions the last value stands.
+   * Of equal positions, the last value counts.
    * @param {number[]} x @param {number[]} y @returns {[number[], number[]]}
    */
   function distinct(x, y) {

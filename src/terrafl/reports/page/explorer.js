@@ -1,4 +1,4 @@
-/** One run of a group under the magnifying glass: its selection tree and its heat map. */
+/** One run of a group in detail: its selection tree and its heat map. */
 
 const explorer = (() => {
   /**
@@ -36,7 +36,7 @@ const explorer = (() => {
     );
     const treeBox = dom.html("div", {class: "tree-box"});
     const heatBox = dom.html("div", {class: "heat-box"});
-    const words = dom.html("p", {class: "telling", "aria-live": "polite"});
+    const words = dom.html("p", {class: "in-words", "aria-live": "polite"});
     const pickers = dom.html("div", {class: "controls"});
     const step = (/** @type {number} */ by) => go(rounds()[place() + by]);
     treeCard.replaceChildren(
@@ -112,7 +112,7 @@ const explorer = (() => {
         .map((method, number) => ({value: String(number), text: method.name}))
         .filter(({value}) => runs.some((run) => run.method === Number(value)));
       const run = view.run;
-      // A list that somebody has open must not be replaced by an equal one.
+      // A list that is open must not be replaced by an equal one.
       const offer = JSON.stringify([run?.id, runs.map(({id}) => id), methods]);
       if (offer === offered) return;
       offered = offer;
@@ -138,7 +138,7 @@ const explorer = (() => {
           dom.html(
             "span",
             {class: "quiet"},
-            `Of every ${model.state.every}th round only, to keep this file small.`,
+            `Only every ${model.state.every}th round is shown, to keep this file small.`,
           ),
         );
     }
@@ -165,7 +165,7 @@ const explorer = (() => {
     function drawTree() {
       if (!view.run) return;
       drawSlider();
-      words.textContent = tree.tell(view.run, view.round, model.stepsOf(view.run, view.round));
+      words.textContent = tree.inWords(view.run, view.round, model.stepsOf(view.run, view.round));
       tree.draw(treeBox, view.run, view.round, (client) => map?.point(client));
     }
 
@@ -194,7 +194,7 @@ const explorer = (() => {
 
     /** After news: only what changed, and the newest round if that is what was being looked at. */
     function update() {
-      // After a reconnection the run is told anew, and is another object.
+      // After a reconnection the run is sent again, and is another object.
       if (!view.run || model.state.runs.get(view.run.id) !== view.run) return rebuild();
       const known = rounds();
       const lost = !known.includes(view.round);

@@ -25,7 +25,7 @@ const fairness = (() => {
 
     function rebuild() {
       for (const plot of plots) plot.destroy();
-      const found = group.methods.map((method, number) => ({
+      const counted = group.methods.map((method, number) => ({
         method,
         counts: model
           .runsOfMethod(group.slug, number)
@@ -33,7 +33,7 @@ const fairness = (() => {
           .map(model.participation)
           .filter((of) => of.length),
       }));
-      const known = found.filter(({counts}) => counts.length);
+      const known = counted.filter(({counts}) => counts.length);
       const most = Math.max(
         1,
         ...known.flatMap(({counts}) => counts.map((of) => of.reduce((a, b) => Math.max(a, b), 0))),
@@ -51,7 +51,7 @@ const fairness = (() => {
     }
 
     let drawn = -1;
-    /** Only when somebody trained since. */
+    /** Only if a client has trained since. */
     function update() {
       const trained = model.runsOf(group.slug).reduce((n, run) => n + run.steps.client.length, 0);
       if (trained !== drawn) rebuild();

@@ -1,4 +1,4 @@
-/** Clients x rounds: who took part, and how far they moved. */
+/** Clients x rounds: participation and update norms. */
 
 const heat = (() => {
   const LEFT = 74;
@@ -43,7 +43,7 @@ const heat = (() => {
     );
   }
 
-  /** Bars beside the map: data on the left, participation on the right.
+  /** Bars next to the map: data on the left, participation on the right.
    * @param {Run} run @param {ReturnType<typeof cells.fill>} grid @param {number} tall @param {number} right */
   function margins(run, grid, tall, right) {
     const total = (/** @type {number[]} */ of) => {

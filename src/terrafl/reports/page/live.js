@@ -1,11 +1,11 @@
-/** The live page: news from the server, taken in at most a few times a second. */
+/** The live page: news from the server, drawn at most a few times a second. */
 
 const live = (() => {
   const PAUSE_MS = 250;
 
   /**
    * Put fresh tables in the place of old ones; charts stay unless the groups have changed.
-   * @param {string} text HTML of our own server, where every name is escaped
+   * @param {string} text HTML of this server, in which every name is escaped
    * @param {() => void} rebuild
    */
   function replaceSections(text, rebuild) {
@@ -43,9 +43,18 @@ const live = (() => {
     const box = document.getElementById("watched");
     if (!box) return;
     const runs = [...model.state.runs.values()].sort((a, b) => a.name.localeCompare(b.name));
+    const unreadable = model.state.unreadable.map(([name, reason]) =>
+      dom.html(
+        "div",
+        {class: "run unreadable"},
+        dom.html("span", {class: "run-name", title: name}, name),
+        dom.html("span", {class: "reason"}, reason),
+        dom.html("span", {class: "status"}, "unreadable"),
+      ),
+    );
     box.hidden = false;
     box.replaceChildren(
-      ...(runs.length
+      ...(runs.length || unreadable.length
         ? runs.map((run) => {
             const accuracy = run.curve.accuracy[run.curve.accuracy.length - 1];
             return dom.html(
@@ -69,6 +78,7 @@ const live = (() => {
         : [
             dom.html("p", {class: "note"}, "No run yet: this page shows one as soon as it starts."),
           ]),
+      ...unreadable,
     );
   }
 
@@ -82,7 +92,7 @@ const live = (() => {
         const started = performance.now();
         drawWatched();
         charts.update();
-        // A page with a lot to draw draws less often, and stays quick to the hand.
+        // A page with a lot to draw draws less often, and stays responsive.
         pause = Math.max(PAUSE_MS, 4 * (performance.now() - started));
       }, pause);
     };
@@ -112,6 +122,7 @@ const live = (() => {
       const changed =
         JSON.stringify(model.state.groups.map((g) => g.methods)) !==
         JSON.stringify(news.groups.map((/** @type {Group} */ g) => g.methods));
+      model.state.unreadable = news.unreadable;
       model.state.groups = news.groups.map((/** @type {Group} */ group) =>
         Object.assign(model.state.groups.find(({slug}) => slug === group.slug) ?? {}, group),
       );

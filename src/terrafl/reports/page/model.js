@@ -1,5 +1,5 @@
 /**
- * The page's data: what a report carries packed inside itself, or a live page is sent bit by bit.
+ * The page's data: packed inside a report, or sent to a live page step by step.
  * Rounds are counted from 0 in the data and from 1 on the screen.
  *
  * @typedef {{round: number[], updates: number[], samples: number[], accuracy: number[],
@@ -40,6 +40,7 @@ const model = (() => {
     every: 1,
     /** @type {Group[]} */ groups: [],
     /** @type {Map<number, Run>} */ runs: new Map(),
+    /** @type {[string, string][]} names and reasons */ unreadable: [],
   };
 
   /**

@@ -1,11 +1,11 @@
-/** Light and dark: as the system says, or as the reader chose. */
+/** Light and dark colours: the system setting, or the choice of the reader. */
 
 const theme = (() => {
   const root = document.documentElement;
   const KEY = "terrafl-theme";
   const CYCLE = /** @type {const} */ (["auto", "light", "dark"]);
   const SIGNS = {auto: "◐", light: "☀", dark: "☾"};
-  const WORDS = {auto: "as the system says", light: "light", dark: "dark"};
+  const WORDS = {auto: "system setting", light: "light", dark: "dark"};
   /** @type {(() => void)[]} */
   const listeners = [];
   const system = matchMedia("(prefers-color-scheme: dark)");

@@ -1,4 +1,4 @@
-/** The selection tree of one round: clients by update norm, the split, and who flows on. */
+/** The selection tree of one round: clients by update norm, the split, and who trains again. */
 
 const tree = (() => {
   const LEFT = 46;
@@ -125,26 +125,34 @@ const tree = (() => {
   /** @param {number} n @param {string} one @param {string} [many] */
   const counted = (n, one, many = `${one}s`) => `${numbers.whole(n)} ${n === 1 ? one : many}`;
 
+  /** @param {number} n 1 becomes 1st */
+  const ordinal = (n) => {
+    const last = n % 100 > 10 && n % 100 < 14 ? 0 : n % 10;
+    return `${numbers.whole(n)}${["th", "st", "nd", "rd"][last] ?? "th"}`;
+  };
+
   /**
    * The round in words.
    * @param {Run} run @param {number} round @param {Step[]} steps
    */
-  function tell(run, round, steps) {
-    if (!steps.length) return `Round ${round + 1}: nobody trained.`;
+  function inWords(run, round, steps) {
+    if (!steps.length) return `Round ${round + 1}: no client trained.`;
     const opening = `Round ${round + 1}: ${counted(steps[0].clients.length, "client")} drawn`;
     if (!steps.some(({tau}) => tau))
-      return `${opening}, each trained once; this method does not split.`;
+      return `${opening}. Each trained once; this method does not split.`;
     const parts = steps.map((step, i) => {
       const known = step.values.filter((value) => value != null).length;
       const hard = known - step.tau;
-      if (!step.tau) return "there the round was under way";
-      const cut = `cut after ${step.tau} of ${known} (between ${step.q1} and ${step.q3})`;
-      if (i + 1 < steps.length) return `${cut}, ${counted(hard, "hard client")} trained again`;
+      if (!step.tau) return "Then the round is in progress.";
+      const range = `${ordinal(Math.max(1, step.q1))} to ${ordinal(step.q3)}`;
+      const split = `Split after the ${ordinal(step.tau)} of ${counted(known, "client")} (allowed: ${range})`;
+      if (i + 1 < steps.length)
+        return `${split}: ${counted(hard, "hard client")} trained again.`;
       return run.eta && hard < run.eta
-        ? `${cut}, ${hard} left, fewer than η = ${run.eta}: the round ended`
-        : `${cut}, ${hard} left: the round ended`;
+        ? `${split}: ${counted(hard, "hard client")}, fewer than η = ${run.eta}, so the round ended.`
+        : `${split}: ${counted(hard, "hard client")}. The round ended.`;
     });
-    return `${opening}; ${parts.join("; ")}.`;
+    return `${opening}. ${parts.join(" ")}`;
   }
 
   /**
@@ -164,7 +172,7 @@ const tree = (() => {
       height,
       tabindex: "0",
       role: "img",
-      "aria-label": tell(run, round, steps),
+      "aria-label": inWords(run, round, steps),
     });
     laid.forEach((bars, i) => {
       const [y, step] = [foot(i), steps[i]];
@@ -204,7 +212,7 @@ const tree = (() => {
   }
 
   /**
-   * Pointer and arrow keys choose a client, which lights up wherever it stands.
+   * Pointer and arrow keys choose a client, which is highlighted in all charts.
    * @param {SVGElement} picture @param {Run} run @param {Bar[][]} laid
    * @param {(client: number | null) => void} onClient
    */
@@ -266,5 +274,5 @@ const tree = (() => {
     });
   }
 
-  return {draw, tell, describe};
+  return {draw, inWords, describe};
 })();

@@ -1,0 +1,12 @@
+"""Options of the output, which every command may have."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+__all__ = ["Json", "Quiet"]
+
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]

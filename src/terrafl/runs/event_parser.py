@@ -1,0 +1,155 @@
+"""From a line of JSON to a typed event, with every value checked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import MISSING, fields
+from functools import cache
+from operator import gt
+from types import NoneType
+from typing import Any, NamedTuple, NoReturn, TypeVar, get_args, get_type_hints
+
+from terrafl.runs import events as e
+from terrafl.runs.checks import Check, check_of, checked, integer, number, text
+
+__all__ = ["parse_event", "parse_line"]
+
+Plain = dict[str, Any]  # Any: what JSON can hold
+Parsed = TypeVar("Parsed", bound="e.Event | e.Costs")
+
+_TYPES: Mapping[str, type[e.Event]] = {
+    cls.kind: cls
+    for cls in (
+        *(e.Federation, e.Attackers, e.Drift, e.Cohort, e.Updates, e.Refused, e.Guarded),
+        *(e.Averaged, e.NotAggregated, e.Fairness, e.SelectionTime, e.IterationTime),
+    )
+}
+_SAME_LENGTH: Mapping[type, tuple[str, ...]] = {
+    e.Federation: ("ids", "sizes", "distances", "labels"),
+    e.Cohort: ("clients", "draws", "weights"),
+    e.Updates: ("clients", "update_norm"),
+    e.Averaged: ("clients", "weights"),
+    e.Fairness: ("tested", "correct"),
+}
+_OPTIONAL = frozenset({"sizes", "distances", "labels", "draws", "weights"})
+_SPLIT_KEYS = frozenset({"iteration", "clients", "k_q1", "k_q3", "tau"})
+_NOT_MEASURES = ("id", "num_examples")
+_ROUND = check_of(int, "round")
+
+
+def parse_line(line: bytes) -> Plain:
+    """Return the JSON object of a line; raise :class:`ValueError` where there is none."""
+    try:
+        plain = json.loads(line, parse_constant=_refuse)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+    if not isinstance(plain, dict):
+        raise ValueError("it is something else")  # noqa: TRY004  # one type for all damage
+    return plain
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"it holds {constant}")
+
+
+def parse_event(plain: Plain) -> e.Event | None:
+    """Return the event of a JSON object; raise :class:`ValueError` for an invalid value.
+
+    Unknown keys are ignored. An event of an unknown kind is a selector's decision. Without a
+    round it is ``None``: a newer version wrote it.
+    """
+    kind = checked(text, "event", plain.get("event"))
+    if kind == e.Evaluation.kind:
+        return _evaluation(plain)
+    if kind in _TYPES:
+        event = _parsed(_TYPES[kind], plain)
+        _require_agreement(event)
+        return event
+    if "round" not in plain:
+        return None
+    round_number = checked(_ROUND, "round", plain["round"])
+    if kind == e.Split.kind and plain.keys() >= _SPLIT_KEYS:
+        return _split(plain)
+    details = {key: value for key, value in plain.items() if key not in ("event", "round")}
+    return e.Decision(name=kind, round=round_number, details=details)
+
+
+class _Key(NamedTuple):
+    """How one field of an event is read."""
+
+    name: str
+    key: str
+    check: Check
+    default: object  # MISSING where the key is required
+
+
+@cache
+def _keys(cls: type, given: frozenset[str]) -> tuple[_Key, ...]:
+    hints, keys = get_type_hints(cls), []
+    for field in fields(cls):
+        if field.name in given:
+            continue
+        hint, default = hints[field.name], field.default
+        if default is MISSING and NoneType in get_args(hint):
+            default = None  # a key that old journals do not have
+        key = field.metadata.get("key", field.name)
+        keys.append(_Key(field.name, key, check_of(hint, field.name), default))
+    return tuple(keys)
+
+
+def _parsed(cls: type[Parsed], plain: Plain, **given: Any) -> Parsed:  # noqa: ANN401  # by field
+    keys = _keys(cls, frozenset(given))  # type: ignore[arg-type]  # a class can be hashed
+    for name, key, check, default in keys:
+        if key in plain:
+            given[name] = checked(check, key, plain[key])
+        elif default is MISSING:
+            raise ValueError(f"{key} must be there; it is missing")
+        else:
+            given[name] = default
+    return cls(**given)
+
+
+def _evaluation(plain: Plain) -> e.Event:
+    if "seconds" in plain and "accuracy" not in plain:
+        return _parsed(e.EvaluationTime, plain)
+    plain.setdefault("accuracy_participating", plain.get("accuracy"))  # not in old journals
+    return _parsed(e.Evaluation, plain, costs=_parsed(e.Costs, plain))
+
+
+def _split(plain: Plain) -> e.Split:
+    rows = plain["clients"]
+    if not (isinstance(rows, list) and rows and all(isinstance(row, dict) for row in rows)):
+        raise ValueError("clients must be a list of objects; it is something else")
+    measure = next((key for key in rows[0] if key not in _NOT_MEASURES), "")
+    clients = tuple(
+        e.SplitClient(
+            checked(text, "id", row.get("id")),
+            checked(number, measure, row.get(measure)),
+            checked(integer, "num_examples", row.get("num_examples")),
+        )
+        for row in rows
+    )
+    tau = checked(integer, "tau", plain["tau"])
+    plain.setdefault("hard", [client.id for client in clients[tau:]])
+    split = _parsed(e.Split, plain, measure=measure, clients=clients)
+    if max(split.k_q1, split.k_q3, split.tau) > len(clients):
+        raise ValueError(f"k_q1, k_q3 and tau must be at most {len(clients)}, the clients")
+    return split
+
+
+def _require_agreement(event: e.Event) -> None:
+    """Refuse an event whose lists have different lengths; an empty optional list is unknown."""
+    lengths = {}
+    for name in _SAME_LENGTH.get(type(event), ()):
+        values = getattr(event, name)
+        if values or name not in _OPTIONAL:
+            lengths[name] = len(values or ())
+    if isinstance(event, e.Federation) and event.ids:
+        lengths["clients"] = event.clients
+        lengths["different ids"] = len(set(event.ids))
+    if isinstance(event, e.Fairness) and any(map(gt, event.correct or (), event.tested or ())):
+        raise ValueError("correct must be at most tested; it is larger")
+    if len(set(lengths.values())) > 1:
+        sizes = ", ".join(f"{name} {length}" for name, length in lengths.items())
+        raise ValueError(f"its lists must have one length; they have {sizes}")
