@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import hashlib
 import importlib
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
@@ -20,7 +21,7 @@ from terrafl.errors import ConfigurationError
 if TYPE_CHECKING:
     from pydantic import ValidationError
 
-__all__ = ["build", "dotted", "named", "suggest", "to_plain", "to_plain_named"]
+__all__ = ["build", "dotted", "named", "suggest", "to_plain", "to_plain_named", "variant_of"]
 
 Built = TypeVar("Built")
 Plain = dict[str, Any]  # Any: what TOML and JSON can hold
@@ -151,3 +152,20 @@ def suggest(word: str, known: Iterable[str]) -> str:
     """Return ``: did you mean 'x'?``, or a full stop if no known word is similar."""
     near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)
     return f": did you mean {near[0]!r}?" if near else "."
+
+
+def variant_of(part: object, defaults: dict[str, Any]) -> str:  # Any: what TOML can hold
+    """Return the settings of a part that differ from its defaults."""
+    try:
+        usual = to_plain(type(part)()) | defaults
+    except TypeError:  # a user's class with a setting that has no default
+        usual = {}
+    changed = {key: value for key, value in to_plain(part).items() if usual.get(key) != value}
+    return ",".join(f"{key}={_short(value)}" for key, value in changed.items())
+
+
+def _short(value: object) -> str:
+    text = "-".join(map(str, value)) if isinstance(value, list) else str(value)
+    if len(text) <= 40:
+        return text
+    return hashlib.sha256(text.encode()).hexdigest()[:8]  # must fit the name of a folder

@@ -12,8 +12,8 @@ import pytest
 
 from terrafl.errors import RunFolderError
 from terrafl.experiments import assemble, drift
-from terrafl.experiments.provenance import DECISIVE, versions
 from terrafl.experiments.run import execute, resume
+from terrafl.provenance import DECISIVE, versions
 from terrafl.results_version import RESULTS_VERSION
 from terrafl.runs import RunFolder, read_lines
 from terrafl.runs.checkpoint import Checkpoint, load, save

@@ -16,8 +16,8 @@ import pytest
 import torch
 
 from terrafl.experiments.api import configure
-from terrafl.experiments.provenance import versions
 from terrafl.experiments.run import execute
+from terrafl.provenance import versions
 from terrafl.results_version import RESULTS_VERSION
 from terrafl.selection import SELECTORS
 

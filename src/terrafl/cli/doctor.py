@@ -17,8 +17,8 @@ import typer
 from terrafl import data
 from terrafl.cli import options as o
 from terrafl.experiments.api import default_workers
-from terrafl.experiments.provenance import versions
 from terrafl.folders import home
+from terrafl.provenance import versions
 
 __all__ = ["doctor", "examine"]
 

@@ -25,12 +25,11 @@ from terrafl.experiments.config_layers import (
     read_toml,
     scenario_names,
 )
-from terrafl.experiments.naming import variant_of
 from terrafl.models import MODELS, Model
 from terrafl.models.backbones import BACKBONES, Backbone
 from terrafl.runs import Labels
 from terrafl.selection import SELECTORS, Selector
-from terrafl.settings import build, named, suggest, to_plain, to_plain_named
+from terrafl.settings import build, named, suggest, to_plain, to_plain_named, variant_of
 from terrafl.simulation.job import OnClientFailure, Precision
 from terrafl.simulation.local_training import LocalTraining
 

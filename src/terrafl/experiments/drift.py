@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 
 from terrafl.errors import RunFolderError
 from terrafl.experiments.config import RunConfig, read_toml
-from terrafl.experiments.provenance import DECISIVE, user_code, versions
+from terrafl.provenance import DECISIVE, user_code, versions
 from terrafl.runs import RunFolder
 from terrafl.runs.checkpoint import Checkpoint
 from terrafl.settings import dotted

@@ -9,8 +9,8 @@ from pathlib import Path
 from terrafl.errors import RunFolderError, UserError
 from terrafl.experiments.config import RunConfig, read_configuration
 from terrafl.experiments.drift import drift_since, require_none, warn_of_drift
-from terrafl.experiments.provenance import user_code, versions
 from terrafl.experiments.result import Result
+from terrafl.provenance import user_code, versions
 from terrafl.runs import RunFolder
 from terrafl.runs.atomic import write_atomically
 from terrafl.runs.recovery import recover

@@ -11,11 +11,10 @@ from flwr.app import ArrayRecord, ConfigRecord
 from flwr.serverapp.strategy import Strategy
 
 from terrafl.defences import Guard
-from terrafl.experiments.naming import variant_of
 from terrafl.flower.subset import wrapped
 from terrafl.runs import Labels
 from terrafl.selection import Selector
-from terrafl.settings import to_plain, to_plain_named
+from terrafl.settings import to_plain, to_plain_named, variant_of
 
 __all__ = ["config_values", "labels_of", "settings_of"]
 

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any, Self
 
 from terrafl.errors import RunFolderError
-from terrafl.experiments.provenance import versions
 from terrafl.federation.record import Record
 from terrafl.federation.state import RunState
 from terrafl.federation.summary import summarise
 from terrafl.flower.model_arrays import ModelArrays, to_numpy
+from terrafl.provenance import versions
 from terrafl.runs import Labels, RunFolder
 from terrafl.runs.atomic import write_atomically
 from terrafl.runs.recovery import recover

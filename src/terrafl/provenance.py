@@ -19,7 +19,6 @@ from pathlib import Path
 
 import numpy as np
 
-import terrafl
 from terrafl._version import __version__
 from terrafl.results_version import RESULTS_VERSION
 
@@ -64,7 +63,7 @@ def _instructions() -> str:
 
 
 def _commit() -> str:
-    source = Path(terrafl.__file__).parent
+    source = Path(__file__).parent
     if not (source.parents[1] / ".git").exists():
         return ""
     command = ["git", "-C", str(source), "rev-parse", "HEAD"]
