@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from terrafl import data
-from terrafl.cli import progress
+from terrafl.cli import bars
 from terrafl.cli.main import app
 from terrafl.cli.progress import cell_progress, item_progress, run_progress
 from terrafl.experiments.api import configure
@@ -98,7 +98,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch):
     clock = Clock()
-    monkeypatch.setattr(progress, "time", clock)
+    monkeypatch.setattr(bars, "time", clock)
     return clock
 
 

@@ -9,20 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from terrafl.runs import Point, RunFolder, read_events
-from terrafl.runs.events import (
-    Cohort,
-    Evaluation,
-    Event,
-    Fairness,
-    Federation,
-    Guarded,
-    IterationTime,
-    Refused,
-    SelectionTime,
-    Split,
-    Updates,
-)
+from terrafl.runs import Point, RunFolder, events, read_events
 
 __all__ = ["Clients", "Step", "Trace", "read_trace"]
 
@@ -73,7 +60,7 @@ class Step:
     iteration: int
     clients: list[int]
     values: list[float | None]
-    split: Split | None = None
+    split: events.Split | None = None
 
 
 @dataclass(slots=True)
@@ -82,42 +69,42 @@ class Trace:
 
     federation: Clients = field(default_factory=Clients)
     steps: list[Step] = field(default_factory=list)
-    evaluations: list[Evaluation] = field(default_factory=list)
-    refused: list[Refused] = field(default_factory=list)  # and what the guard did
+    evaluations: list[events.Evaluation] = field(default_factory=list)
+    refused: list[events.Refused] = field(default_factory=list)  # and what the guard did
     served: list[float | None] = field(default_factory=list)  # accuracy of each client at the end
     _places: dict[str, int] = field(default_factory=dict)
     _spent: dict[tuple[type, int, int], float] = field(default_factory=dict)
 
-    def add(self, event: Event) -> None:
+    def add(self, event: events.Event) -> None:
         """Add one event of the journal or the timings; other events are ignored.
 
         An event that does not fit what came before, such as an evaluation of an earlier round,
         is ignored too.
         """
         match event:
-            case Federation(ids=ids) if ids:
+            case events.Federation(ids=ids) if ids:
                 self._list_clients(event)
-            case Cohort():
+            case events.Cohort():
                 self._add_step(event)
-            case Updates():
+            case events.Updates():
                 self._set_values(event)
-            case Split():
+            case events.Split():
                 self._set_split(event)
-            case Evaluation(round=number):
+            case events.Evaluation(round=number):
                 if not self.evaluations or self.evaluations[-1].round < number:
                     self.evaluations.append(event)
-            case Refused():
+            case events.Refused():
                 self.refused.append(event)
-            case Guarded():
+            case events.Guarded():
                 self.refused.append(_as_refused(event))
-            case Fairness():
+            case events.Fairness():
                 pairs = zip(event.correct or (), event.tested or (), strict=True)
                 self.served = [right / tested if tested else None for right, tested in pairs]
             # The last entry counts where an iteration was done twice.
-            case IterationTime():
-                self._spent[IterationTime, event.round, event.iteration] = event.train_s
-            case SelectionTime():
-                self._spent[SelectionTime, event.round, event.iteration] = event.seconds
+            case events.IterationTime():
+                self._spent[events.IterationTime, event.round, event.iteration] = event.train_s
+            case events.SelectionTime():
+                self._spent[events.SelectionTime, event.round, event.iteration] = event.seconds
 
     def seconds(self) -> list[float]:
         """Return the seconds of selection and training up to each evaluation; empty if unknown."""
@@ -143,7 +130,7 @@ class Trace:
         counts = Counter(client for step in self.steps for client in step.clients)
         return [counts[place] for place in range(len(self.federation.ids))]
 
-    def _list_clients(self, event: Federation) -> None:
+    def _list_clients(self, event: events.Federation) -> None:
         self.federation = Clients(
             list(event.ids),
             event.sizes or (),
@@ -153,7 +140,7 @@ class Trace:
         )
         self._places = {client: place for place, client in enumerate(event.ids)}
 
-    def _add_step(self, event: Cohort) -> None:
+    def _add_step(self, event: events.Cohort) -> None:
         key, steps = (event.round, event.iteration), self.steps
         if steps and key <= (steps[-1].round, steps[-1].iteration):
             return
@@ -167,18 +154,18 @@ class Trace:
                 self.federation.ids.append(client)
         return [self._places[client] for client in clients]
 
-    def _step_of(self, event: Updates | Split) -> Step | None:
+    def _step_of(self, event: events.Updates | events.Split) -> Step | None:
         """Return the newest step if the event belongs to it."""
         key, step = (event.round, event.iteration), self.steps[-1] if self.steps else None
         return step if step and key == (step.round, step.iteration) else None
 
-    def _set_values(self, event: Updates) -> None:
+    def _set_values(self, event: events.Updates) -> None:
         step = self._step_of(event)
         if step is not None:
             known = dict(zip(self._positions(event.clients), event.update_norm or (), strict=False))
             step.values = [known.get(client) for client in step.clients]
 
-    def _set_split(self, split: Split) -> None:
+    def _set_split(self, split: events.Split) -> None:
         step = self._step_of(split)
         if step is None:
             return
@@ -190,9 +177,9 @@ class Trace:
         step.split = split
 
 
-def _as_refused(event: Guarded) -> Refused:
+def _as_refused(event: events.Guarded) -> events.Refused:
     """Return the guard's action; its reason holds numbers, so only the action can be counted."""
-    return Refused(
+    return events.Refused(
         round=event.round,
         iteration=event.iteration,
         client=event.client,

@@ -8,7 +8,7 @@ from dataclasses import MISSING, fields
 from functools import cache
 from operator import gt
 from types import NoneType
-from typing import Any, NamedTuple, NoReturn, TypeVar, get_args, get_type_hints
+from typing import Any, NoReturn, TypeVar, get_args, get_type_hints
 
 from terrafl.runs import events as e
 from terrafl.runs.checks import Check, check_of, checked, integer, number, text
@@ -75,17 +75,9 @@ def parse_event(plain: Plain) -> e.Event | None:
     return e.Decision(name=kind, round=round_number, details=details)
 
 
-class _Key(NamedTuple):
-    """How one field of an event is read."""
-
-    name: str
-    key: str
-    check: Check
-    default: object  # MISSING where the key is required
-
-
 @cache
-def _keys(cls: type, given: frozenset[str]) -> tuple[_Key, ...]:
+def _keys(cls: type, given: frozenset[str]) -> list[tuple[str, str, Check, object]]:
+    """Return name, key, check and default of each field; ``MISSING`` where it is required."""
     hints, keys = get_type_hints(cls), []
     for field in fields(cls):
         if field.name in given:
@@ -94,8 +86,8 @@ def _keys(cls: type, given: frozenset[str]) -> tuple[_Key, ...]:
         if default is MISSING and NoneType in get_args(hint):
             default = None  # a key that old journals do not have
         key = field.metadata.get("key", field.name)
-        keys.append(_Key(field.name, key, check_of(hint, field.name), default))
-    return tuple(keys)
+        keys.append((field.name, key, check_of(hint, field.name), default))
+    return keys
 
 
 def _parsed(cls: type[Parsed], plain: Plain, **given: Any) -> Parsed:  # noqa: ANN401  # by field

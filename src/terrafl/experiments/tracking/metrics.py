@@ -12,16 +12,8 @@ from terrafl.runs.events import Cohort, Evaluation, Event, Refused, Split
 __all__ = ["RoundMetrics", "parameters", "summary_metrics"]
 
 _RESULTS = (
-    "accuracy",
-    "accuracy_participating",
-    "best",
-    "mean_last_ten",
-    "client_updates",
-    "samples_trained",
-    "loss_queries",
-    "bytes_down",
-    "bytes_up",
-    "reports_refused",
+    *("accuracy", "accuracy_participating", "best", "mean_last_ten", "client_updates"),
+    *("samples_trained", "loss_queries", "bytes_down", "bytes_up", "reports_refused"),
 )
 
 
