@@ -5,14 +5,24 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from terrafl.errors import require
 
-__all__ = ["Cohort", "Json", "Population", "Refusal", "Report", "State", "Update", "Vector"]
+__all__ = [
+    "ClientVectors",
+    "Cohort",
+    "Json",
+    "Population",
+    "Refusal",
+    "Report",
+    "State",
+    "Update",
+    "Vector",
+]
 
 Vector = NDArray[np.float32]
 """A model: parameters first, then buffers such as a batch norm's running statistics."""
@@ -131,6 +141,9 @@ class Update:
         The client's model, $\theta^k$; valid until the next training is asked for.
     steps
         Optimiser steps taken; 0 where the server cannot know.
+    step_sum
+        Learning rate times the sum of the coefficients with which gradients entered the model;
+        0 where it cannot be known.
     samples
         Examples processed, every epoch counted.
     duration_s
@@ -150,6 +163,7 @@ class Update:
     report: Report
     vector: Vector
     steps: int = 0
+    step_sum: float = 0.0
     samples: int = 0
     duration_s: float = 0.0
     draws: int = 1
@@ -162,6 +176,26 @@ class Update:
     def client_id(self) -> str:
         """The client, $k$."""
         return self.report.client_id
+
+
+class ClientVectors(Protocol):
+    """Vectors per client, created on first use: the client state of an algorithm."""
+
+    def get(self, client_id: str) -> Mapping[str, Vector]:
+        """Return a client's vectors by name; zeros for a client that has none yet."""
+        ...
+
+    def put(self, client_id: str, vectors: Mapping[str, Vector]) -> None:
+        """Replace a client's vectors."""
+        ...
+
+    def state(self) -> State:
+        """Return what must survive a restart."""
+        ...
+
+    def restore(self, state: State) -> None:
+        """Take up a state that :meth:`state` returned."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -231,7 +231,7 @@ def test_an_update_of_unusual_length_is_set_aside_when_asked_for():
     assert abs(logs[-1] - middle) > 3.5 * spread
     assert max(abs(log - middle) for log in logs[:-1]) < 3.5 * spread
     assert actions(seen) == [("quarantined", "x"), ("quarantined", "y")]
-    assert list(seen.models) == [model for model, _ in usual]
+    assert [u.client_id for u in seen.models] == [update.client_id for update, _ in usual]
     assert list(seen.reports) == [report for _, report in usual]
 
 

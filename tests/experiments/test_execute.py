@@ -163,7 +163,6 @@ class First:
     """Take the first clients in the order of ids, always."""
 
     name: ClassVar[str] = "first"
-    draws_with_replacement: ClassVar[bool] = False
     averaging: ClassVar[str] = "plain"
 
     share: float

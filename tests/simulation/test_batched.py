@@ -8,10 +8,14 @@ from terrafl.experiments.assemble import federate, job_of
 from terrafl.experiments.config import resolve
 from terrafl.simulation import trainer as trainers
 from terrafl.simulation.batched import is_batchable
-from terrafl.simulation.job import TrainTask, arrays_of
+from terrafl.simulation.job import TrainTask, Work, arrays_of
 from terrafl.simulation.trainer import Trainer
 
 TASKS = [TrainTask(i, f"{i:02d}", 2, 1, 0.1) for i in (3, 0, 7, 5)]
+
+
+def work(received, tasks):
+    return Work(received=received, tasks=tasks, given=[{}] * len(tasks))
 
 
 def both_ways(monkeypatch, **changes):
@@ -27,7 +31,7 @@ def both_ways(monkeypatch, **changes):
     assert batched.group_size > 1
     assert single.group_size == 1
     received = batched.network.to_numpy()
-    return batched.train(received, TASKS), single.train(received, TASKS), received
+    return batched.train(work(received, TASKS)), single.train(work(received, TASKS)), received
 
 
 @pytest.mark.parametrize(
@@ -70,8 +74,8 @@ def test_the_order_of_tasks_in_a_group_does_not_reach_the_result():
     trainer = Trainer(job_of(config, data), arrays_of(data))
     received = trainer.network.to_numpy()
 
-    forward = trainer.train(received, TASKS)
-    backward = trainer.train(received, TASKS[::-1])[::-1]
+    forward = trainer.train(work(received, TASKS))
+    backward = trainer.train(work(received, TASKS[::-1]))[::-1]
 
     for one, other in zip(forward, backward, strict=True):
         assert np.allclose(one.vector, other.vector, rtol=0, atol=1e-6)

@@ -12,7 +12,7 @@ from terrafl.experiments.run import execute, resume
 from terrafl.records import Refusal
 from terrafl.runs import read_lines
 from terrafl.simulation.failures import train_or_fail
-from terrafl.simulation.job import Trained, TrainTask
+from terrafl.simulation.job import Trained, TrainTask, Work
 
 # A network that stumbles over batches of a certain length, until a file says that it is mended:
 # only clients of certain sizes have such a batch.
@@ -178,21 +178,25 @@ class Group:
     def __init__(self):
         self.asked = []
 
-    def train(self, received, tasks):
-        names = "".join(task.client_id for task in tasks)
+    def train(self, work):
+        names = "".join(task.client_id for task in work.tasks)
         self.asked.append(names)
         if "b" in names:
             raise MemoryError
-        return [Trained(received + 1, 1, None, None, 0.0) for _ in tasks]
+        return [Trained(work.received + 1, 1, {}, 0.0) for _ in work.tasks]
 
 
 TASKS = [TrainTask(i, name, 4, 2, 0.1) for i, name in enumerate("abc")]
 
 
+def work(received):
+    return Work(received=received, tasks=TASKS, given=[{}] * len(TASKS))
+
+
 def test_of_a_group_that_fails_each_is_trained_by_itself():
     group, received = Group(), np.zeros(2, dtype=np.float32)
 
-    results = train_or_fail(group, received, TASKS, "drop")
+    results = train_or_fail(group, work(received), "drop")
 
     assert group.asked == ["abc", "a", "b", "c"]
     assert [isinstance(result, Refusal) for result in results] == [False, True, False]
@@ -201,7 +205,7 @@ def test_of_a_group_that_fails_each_is_trained_by_itself():
 
 def test_of_a_group_that_fails_all_are_named_when_the_run_stops():
     with pytest.raises(TerraflError, match="client a or b or c failed in round 4, iteration 2"):
-        train_or_fail(Group(), np.zeros(2, dtype=np.float32), TASKS, "stop")
+        train_or_fail(Group(), work(np.zeros(2, dtype=np.float32)), "stop")
 
 
 def test_a_crew_survives_the_death_of_a_worker_that_is_being_prepared(tmp_path, monkeypatch):

@@ -7,19 +7,19 @@ Li et al., "Federated Optimization in Heterogeneous Networks", MLSys 2020.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from terrafl.algorithms.protocol import Array, Mean
+from terrafl.algorithms.fedavg import FedAvg
+from terrafl.algorithms.protocol import Array
 from terrafl.errors import require
-from terrafl.records import Population, State, Update, Vector
 
 __all__ = ["FedProx"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FedProx:
+class FedProx(FedAvg):
     r"""Add a proximal term to the local loss $F_k$ and average the models.
 
     .. math:: h_k(\theta) = F_k(\theta) + \frac{\mu}{2} \|\theta - \theta_{r,t}\|^2
@@ -48,19 +48,13 @@ class FedProx:
         """With a weight of 0 there is nothing to correct."""
         return self.mu > 0
 
-    def correct_gradient(self, gradient: Array, parameter: Array, received: Array) -> Array:
+    def correct_gradient(
+        self,
+        gradient: Array,
+        parameter: Array,
+        received: Array,
+        shared: Mapping[str, Array],
+        given: Mapping[str, Array],
+    ) -> Array:
         r"""Return $\nabla F_k(\theta) + \mu (\theta - \theta_{r,t})$."""
         return gradient + self.mu * (parameter - received)
-
-    def aggregate(
-        self, received: Vector, updates: Sequence[Update], population: Population, mean: Mean
-    ) -> Vector:
-        """Return the mean."""
-        return mean(received, updates)
-
-    def state(self) -> State:
-        """Remember nothing."""
-        return {}
-
-    def restore(self, state: State) -> None:
-        """Take up nothing."""

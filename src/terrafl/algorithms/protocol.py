@@ -1,18 +1,20 @@
-"""The interface of a federated algorithm: the local objective and the aggregation.
+"""The interface of a federated algorithm: the local objective, the aggregation and their state.
 
 A model is one flat vector: parameters first, then buffers such as a batch norm's running
-statistics. What an algorithm does to it is the same on one machine and on many.
+statistics. An algorithm treats it alike on one machine and on many.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import ClassVar, Protocol, Self, TypeVar, runtime_checkable
 
 from terrafl.errors import TerraflError
-from terrafl.records import Population, State, Update, Vector
+from terrafl.records import ClientVectors, Population, State, Update, Vector
 
-__all__ = ["Algorithm", "Array", "ArrayLike", "Mean", "NotAggregated"]
+__all__ = ["Algorithm", "Array", "ArrayLike", "Mean", "NotAggregated", "RunFacts"]
 
 Mean = Callable[[Vector, Sequence[Update]], Vector]
 """Returns the mean of updates, given the model they started from."""
@@ -33,23 +35,71 @@ class ArrayLike(Protocol):
 Array = TypeVar("Array", bound=ArrayLike)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RunFacts:
+    """What an algorithm may know when a run starts, to refuse what it cannot do.
+
+    Parameters
+    ----------
+    model
+        The initial model.
+    num_parameters
+        How many of its elements are trained; the others are buffers.
+    averaging
+        Whether updates are averaged by ``size`` or ``plain``.
+    optimizer, momentum, weight_decay
+        How clients train; ``None`` where the server cannot know.
+    client_vectors
+        Returns where vectors per client are kept, given their names.
+    """
+
+    model: Vector
+    num_parameters: int
+    averaging: str
+    optimizer: str | None
+    momentum: float | None
+    weight_decay: float | None
+    client_vectors: Callable[[Sequence[str]], ClientVectors]
+
+
 @runtime_checkable
 class Algorithm(Protocol):
-    r"""A federated algorithm, $\mathcal{A}$.
+    r"""A federated algorithm, $\mathcal{A}$; derive from it for the defaults.
 
     A dataclass whose constructor arguments are its settings. Anything learnt during a run
-    travels through :meth:`state` and :meth:`restore`.
+    travels through :meth:`state` and :meth:`restore`. The server calls, in this order,
+    :meth:`begin` once, and in every iteration :meth:`shared`, :meth:`give`, :meth:`learn` and
+    :meth:`aggregate`. Workers build their own copy for :meth:`correct_gradient`, which must
+    depend on its arguments alone.
     """
 
     name: ClassVar[str]
 
+    shares: ClassVar[tuple[str, ...]] = ()
+    """Names of the vectors that :meth:`shared` sends to every client."""
+
+    gives: ClassVar[tuple[str, ...]] = ()
+    """Names of the vectors that :meth:`give` sends to one client: its state."""
+
+    traffic: ClassVar[tuple[float, float]] = (0, 0)
+    """Model sizes that each training sends down and up beyond the model itself."""
+
     @property
     def corrects_gradients(self) -> bool:
-        """Whether :meth:`correct_gradient` does anything."""
-        ...
+        """Whether :meth:`correct_gradient` does anything. Default: no."""
+        return False
 
-    def correct_gradient(self, gradient: Array, parameter: Array, received: Array) -> Array:
+    def correct_gradient(
+        self,
+        gradient: Array,
+        parameter: Array,
+        received: Array,
+        shared: Mapping[str, Array],
+        given: Mapping[str, Array],
+    ) -> Array:
         """Return the gradient of the local objective, given that of the loss.
+
+        It must be elementwise: several clients' tensors may come stacked along a first axis.
 
         Parameters
         ----------
@@ -57,9 +107,28 @@ class Algorithm(Protocol):
             Gradient of the loss in one parameter tensor.
         parameter, received
             That tensor now, and as the client received it in this iteration.
+        shared, given
+            The same part of the vectors that came with the model, by name.
         """
-        ...
+        return gradient
 
+    def begin(self, run: RunFacts) -> None:
+        """Prepare for a run; refuse what the algorithm cannot do. Default: nothing."""
+        return
+
+    def shared(self) -> Mapping[str, Vector]:
+        """Return the vectors that every client receives with the model."""
+        return {}
+
+    def give(self, client_id: str) -> Mapping[str, Vector]:
+        """Return the vectors that one client receives with the model."""
+        return {}
+
+    def learn(self, received: Vector, updates: Sequence[Update], population: Population) -> None:
+        """Take in an iteration's updates, after the defences and before the aggregation."""
+        return
+
+    @abstractmethod
     def aggregate(
         self, received: Vector, updates: Sequence[Update], population: Population, mean: Mean
     ) -> Vector:
@@ -78,10 +147,14 @@ class Algorithm(Protocol):
         """
         ...
 
+    def readouts(self, model: Vector) -> Mapping[str, Vector]:
+        """Return the models to evaluate, by name; the first is reported and saved."""
+        return {"raw": model}
+
     def state(self) -> State:
-        """Return what must survive a restart."""
-        ...
+        """Return what must survive a restart. Default: nothing."""
+        return {}
 
     def restore(self, state: State) -> None:
         """Take up a state that :meth:`state` returned."""
-        ...
+        return

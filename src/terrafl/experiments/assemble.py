@@ -83,7 +83,7 @@ def train(
     drift
         What has changed since, to be written into the journal.
     """
-    parts = RunConfig.from_plain(config.to_plain())  # a run learns; the caller's objects do not
+    parts = config.fresh()  # a run learns; the caller's objects do not
 
     def report(state: RunState) -> None:
         accuracy = state.curve[-1].accuracy if state.curve else None
@@ -128,7 +128,7 @@ def train(
         if drift:
             record.note(events.Drift(round=loop.state.round, changes=drift))
         loop.run()
-        model = executor.layout.tensors(loop.state.model)
+        model = executor.layout.tensors(loop.readout)
     summary = summarise(
         config.labels, loop.state, num_rounds=config.rounds, versions=stored_versions(folder)
     )

@@ -28,10 +28,13 @@ class Account:
         Who trains.
     needs
         What reports must carry.
+    traffic
+        Model sizes that the algorithm sends down and up beyond the model.
     """
 
     federation: Federation
     needs: Collection[str]
+    traffic: tuple[float, float] = (0, 0)
     _holders: set[str] = field(default_factory=set, init=False)  # who has the current model
 
     def trained(self, request: TrainRequest, results: Sequence[TrainResult]) -> Costs:
@@ -46,8 +49,9 @@ class Account:
         return Costs(
             client_updates=len(started),
             samples_trained=sum(result.samples for result in results),
-            bytes_down=self._downloads(started),
-            bytes_up=uploads * (self.federation.model_bytes + _NUMBER * scalars),
+            bytes_down=self._downloads(started) + self._extra(len(started), self.traffic[0]),
+            bytes_up=uploads * (self.federation.model_bytes + _NUMBER * scalars)
+            + self._extra(uploads, self.traffic[1]),
         )
 
     def asked(self, answers: Answers) -> Costs:
@@ -62,6 +66,9 @@ class Account:
     def replace_model(self) -> None:
         """Note that there is a new global model, which nobody has."""
         self._holders.clear()
+
+    def _extra(self, clients: int, model_sizes: float) -> int:
+        return round(clients * model_sizes * self.federation.model_bytes)
 
     def _downloads(self, clients: Sequence[str]) -> int:
         missing = set(clients) - self._holders

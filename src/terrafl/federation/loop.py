@@ -10,17 +10,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from terrafl.algorithms import Algorithm, NotAggregated
+from terrafl.algorithms import Algorithm, NotAggregated, RunFacts
 from terrafl.algorithms.average import weighted_mean
 from terrafl.defences import Defence, Guard, Intake, Iteration
 from terrafl.defences.robust import Aggregation
-from terrafl.errors import TerraflError
+from terrafl.errors import ConfigurationError, TerraflError
 from terrafl.federation.costs import Account
 from terrafl.federation.protocol import Federation, Question, TrainRequest
 from terrafl.federation.record import Record
@@ -106,9 +106,28 @@ class Loop:
 
     def __post_init__(self) -> None:
         self._defences = [Intake()] if self.guard is None else [Intake(), self.guard]
+        self._begin_algorithm()
         self.state = self.record.open(self.initial_model, self._parts())
-        self._account = Account(self.federation, self.selector.needs)
+        self._account = Account(self.federation, self.selector.needs, self.algorithm.traffic)
         self._is_described = self.record.start is not None
+
+    def _begin_algorithm(self) -> None:
+        """Tell the algorithm about the run; refuse what does not go with client state."""
+        algorithm, selector = self.algorithm, self.selector
+        if algorithm.gives and (selector.keeps_updates or self.aggregation is not None):
+            part = "an anchor" if selector.keeps_updates else "a robust rule"
+            raise ConfigurationError(
+                f"{algorithm.name} keeps state for each client and must have the plain mean of an "
+                f"iteration; got {part}: leave it out, or choose another algorithm."
+            )
+        algorithm.begin(
+            RunFacts(
+                model=self.initial_model,
+                averaging=selector.averaging,
+                client_vectors=partial(self.record.client_vectors, len(self.initial_model)),
+                **asdict(self.federation.training_facts),
+            )
+        )
 
     def run(self) -> None:
         """Run the rounds that remain."""
@@ -133,6 +152,11 @@ class Loop:
             self._evaluate()
         state.close_round()  # line 17
         self._checkpoint()
+
+    @property
+    def readout(self) -> Vector:
+        """The model that is evaluated, reported and saved."""
+        return next(iter(self.algorithm.readouts(self.state.model).values()))
 
     @property
     def is_saturated(self) -> bool:
@@ -206,6 +230,8 @@ class Loop:
             clients=cohort.clients,
             model=state.model,
             needs=self.selector.needs,
+            shared=self.algorithm.shared(),
+            given={client: self.algorithm.give(client) for client in cohort.clients},
         )
         results = self.federation.train(request)
         self.record.time(
@@ -260,6 +286,7 @@ class Loop:
             self.record.note(events.Averaged(**key, clients=clients, weights=weights))
         mean = weighted_mean if rule is None else rule.mean
         state.step += 1
+        self.algorithm.learn(state.model, updates, self.federation.population)
         try:
             state.model = self.algorithm.aggregate(
                 state.model, updates, self.federation.population, mean
@@ -303,7 +330,7 @@ class Loop:
     def _evaluate(self) -> None:
         """Evaluate the global model on all test data, and on the participants'."""
         state, started = self.state, time.perf_counter()
-        evaluation = self.federation.evaluate(state.model, state.participants)
+        evaluation = self.federation.evaluate(self.readout, state.participants)
         if evaluation is None:
             return
         score, costs = evaluation.score, state.costs

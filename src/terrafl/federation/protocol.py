@@ -5,8 +5,8 @@ A simulation and a deployment differ in their federation and in nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -25,6 +25,7 @@ __all__ = [
     "Question",
     "TrainRequest",
     "TrainResult",
+    "TrainingFacts",
 ]
 
 TrainResult = Update | Refusal
@@ -46,6 +47,10 @@ class TrainRequest:
         The global model that they receive, $\theta_{r,t}$.
     needs
         What their reports must carry.
+    shared
+        Vectors that every client receives with the model, by name.
+    given
+        Vectors that each client receives, by client and name.
     """
 
     round: int
@@ -54,6 +59,8 @@ class TrainRequest:
     clients: tuple[str, ...]
     model: Vector
     needs: Collection[str]
+    shared: Mapping[str, Vector] = field(default_factory=dict)
+    given: Mapping[str, Mapping[str, Vector]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -140,8 +147,31 @@ class Gathering:
     refusals: Sequence[Refusal] = ()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingFacts:
+    """How clients train; ``None`` where the server cannot know.
+
+    Parameters
+    ----------
+    num_parameters
+        Elements of a model that are trained; the others are buffers.
+    optimizer, momentum, weight_decay
+        The clients' optimiser.
+    """
+
+    num_parameters: int
+    optimizer: str | None = None
+    momentum: float | None = None
+    weight_decay: float | None = None
+
+
 class Federation(Protocol):
     """Clients that train, answer and evaluate."""
+
+    @property
+    def training_facts(self) -> TrainingFacts:
+        """How clients train, as far as it is known."""
+        ...
 
     @property
     def population(self) -> Population:

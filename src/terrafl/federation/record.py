@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
@@ -14,6 +14,7 @@ from terrafl.runs import Journal, RunFolder
 from terrafl.runs.checkpoint import Checkpoint, save
 from terrafl.runs.events import Event
 from terrafl.runs.journal import whole_lines
+from terrafl.runs.slot_file import SlotFile
 
 __all__ = ["Record"]
 
@@ -57,6 +58,11 @@ class Record:
             self._files.append(Journal(folder.journal, keep=covered))
             self._files.append(Journal(folder.timings, keep=whole_lines(folder.timings)))
         return state
+
+    def client_vectors(self, size: int, names: Sequence[str]) -> SlotFile:
+        """Return where an algorithm keeps vectors per client: in the run folder, or nowhere."""
+        path = None if self.folder is None else self.folder.client_state
+        return SlotFile(path, size, names)
 
     def note(self, event: Event) -> None:
         """Add an event to the journal."""

@@ -11,6 +11,7 @@ from terrafl.federation.protocol import (
     Federation,
     Gathering,
     Question,
+    TrainingFacts,
     TrainRequest,
     TrainResult,
 )
@@ -33,6 +34,11 @@ class FederationWrapper:
     """
 
     inner: Federation
+
+    @property
+    def training_facts(self) -> TrainingFacts:
+        """How clients train."""
+        return self.inner.training_facts
 
     @property
     def population(self) -> Population:

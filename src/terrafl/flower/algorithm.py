@@ -10,8 +10,7 @@ import numpy as np
 from flwr.app import Message, MetricRecord, RecordDict
 from flwr.serverapp.strategy import Strategy
 
-from terrafl.algorithms import Mean, NotAggregated
-from terrafl.algorithms.protocol import Array
+from terrafl.algorithms import Algorithm, Mean, NotAggregated
 from terrafl.flower.history import History
 from terrafl.flower.model_arrays import ModelArrays, to_record
 from terrafl.flower.reply_checks import Reply
@@ -23,7 +22,7 @@ __all__ = ["StrategyAlgorithm"]
 
 
 @dataclass(slots=True, eq=False)
-class StrategyAlgorithm:
+class StrategyAlgorithm(Algorithm):
     """Lets a Flower strategy aggregate; dtypes and integer arrays are kept.
 
     Parameters
@@ -46,15 +45,6 @@ class StrategyAlgorithm:
 
     def __post_init__(self) -> None:
         self._state = StrategyState(self.strategy)
-
-    @property
-    def corrects_gradients(self) -> bool:
-        """Clients train by their own code."""
-        return False
-
-    def correct_gradient(self, gradient: Array, parameter: Array, received: Array) -> Array:
-        """Return the gradient as it is."""
-        return gradient
 
     def aggregate(
         self, received: Vector, updates: Sequence[Update], population: Population, mean: Mean

@@ -21,6 +21,7 @@ from terrafl.federation.protocol import (
     Evaluation,
     Gathering,
     Question,
+    TrainingFacts,
     TrainRequest,
     TrainResult,
 )
@@ -96,6 +97,11 @@ class FlowerFederation:
     def final_layer(self) -> FinalLayer | None:
         """Where the final layer lies, if it was found."""
         return self.model.layout.final_layer
+
+    @property
+    def training_facts(self) -> TrainingFacts:
+        """Clients train by their own code."""
+        return TrainingFacts(num_parameters=len(self.model.vector))
 
     @property
     def model_bytes(self) -> int:

@@ -96,6 +96,11 @@ class FlatNetwork:
         for place, filters in self._filters:
             filters.copy_(vector[place].view(filters.shape))
 
+    def parts(self, vector: NDArray[np.float32]) -> list[torch.Tensor]:
+        """Return another vector's part of each trainable tensor, on this network's device."""
+        whole = torch.from_numpy(vector).to(self._memory.device)
+        return [whole[entry.place].view(entry.shape) for entry in self.layout.parameters]
+
     def to_numpy(self) -> NDArray[np.float32]:
         """Return a copy of all values."""
         vector = self._memory.to("cpu", copy=True)

@@ -52,6 +52,11 @@ class RunFolder:
         return self.path / "checkpoints"
 
     @property
+    def client_state(self) -> Path:
+        """An algorithm's vectors per client; each checkpoint says which slots are whose."""
+        return self.checkpoints / "clients.f32"
+
+    @property
     def model(self) -> Path:
         """The final global model."""
         return self.path / "model.safetensors"
@@ -73,6 +78,7 @@ class RunFolder:
 
     def clear(self) -> None:
         """Remove what a start that was killed, or a run without configuration, has left."""
+        self.client_state.unlink(missing_ok=True)
         checkpoint.discard(self.checkpoints)
         half_written = [unfinished(path) for path in (self.config, self.model, self.summary)]
         for path in (self.journal, self.timings, *half_written):

@@ -16,8 +16,8 @@ results differ from it in the last bits, by the order of additions.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from terrafl.models import Layout
-from terrafl.simulation.job import OF_LOSSES, Job, Trained, TrainTask
+from terrafl.simulation.job import OF_LOSSES, Job, Trained, Work
 
 __all__ = ["GROUP_SIZE", "BatchedTrainer", "is_batchable"]
 
@@ -68,10 +68,15 @@ class _Tensor:
     parameter: Tensor  # (group, outputs, inputs) or (group, 1, outputs)
     target: Tensor  # where its gradient is added
     received: Tensor  # the same for all clients
+    shared: Mapping[str, Tensor]  # likewise
+    given: Mapping[str, Tensor]  # one per client
 
     def first(self, clients: int) -> _Tensor:
         """Return the part of the first few clients."""
-        return _Tensor(self.parameter[:clients], self.target[:clients], self.received)
+        given = {name: rows[:clients] for name, rows in self.given.items()}
+        return replace(
+            self, parameter=self.parameter[:clients], target=self.target[:clients], given=given
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,20 +116,14 @@ class BatchedTrainer:
         self._has_directions = bool(job.training.momentum or job.training.weight_decay)
 
     def train(
-        self,
-        received: NDArray[np.float32],
-        tasks: Sequence[TrainTask],
-        batches: Sequence[NDArray[np.int64]],
-        gather: Gather,
+        self, work: Work, batches: Sequence[NDArray[np.int64]], gather: Gather
     ) -> list[Trained]:
         """Train the clients of a group from the received model.
 
         Parameters
         ----------
-        received
-            The global model.
-        tasks
-            One per client.
+        work
+            The clients.
         batches
             For each client the rows of its mini-batches, (steps, batch size); -1 fills up a
             partial one. Clients with more steps come first.
@@ -133,22 +132,21 @@ class BatchedTrainer:
         """
         started = time.perf_counter()
         counts = [len(rows) for rows in batches]
-        vectors = torch.from_numpy(received).repeat(len(tasks), 1)
-        group = self._group(vectors, torch.from_numpy(received))
-        totals = torch.zeros(len(self._wanted), len(tasks), dtype=torch.float64)
+        vectors = torch.from_numpy(work.received).repeat(len(batches), 1)
+        group = self._group(vectors, work)
+        totals = torch.zeros(len(self._wanted), len(batches), dtype=torch.float64)
+        rate = work.tasks[0].learning_rate
         with torch.no_grad():
             for step, (x, y, valid) in enumerate(_steps(batches, gather)):
                 active = sum(count > step for count in counts)
                 group = group.first(active)
-                losses = self._step(
-                    group, x[:active], y[:active], valid[:active], tasks[0].learning_rate
-                )
+                losses = self._step(group, x[:active], y[:active], valid[:active], rate)
                 if losses is not None:
                     for total, name in zip(totals, self._wanted, strict=True):
                         total[:active] += OF_LOSSES[name](losses).sum(1)
         seen = torch.tensor([int((rows >= 0).sum()) for rows in batches])
         means = (totals / seen).tolist()
-        seconds = (time.perf_counter() - started) / len(tasks)
+        seconds = (time.perf_counter() - started) / len(batches)
         return [
             Trained(
                 vector=vectors[i].numpy(),
@@ -159,7 +157,13 @@ class BatchedTrainer:
             for i, count in enumerate(counts)
         ]
 
-    def _group(self, vectors: Tensor, received: Tensor) -> _Group:
+    def _group(self, vectors: Tensor, work: Work) -> _Group:
+        received = torch.from_numpy(work.received)
+        shared = {name: torch.from_numpy(vector) for name, vector in work.shared.items()}
+        given = {
+            name: torch.from_numpy(np.stack([vectors[name] for vectors in work.given]))
+            for name in work.given[0]
+        }
         directions = torch.zeros_like(vectors) if self._has_directions else vectors
         tensors = []
         for entry in self._layout.parameters:
@@ -167,7 +171,15 @@ class BatchedTrainer:
             parameter, target = (
                 rows[:, entry.place].view(-1, *shape) for rows in (vectors, directions)
             )
-            tensors.append(_Tensor(parameter, target, received[entry.place].view(shape)))
+            tensors.append(
+                _Tensor(
+                    parameter,
+                    target,
+                    received[entry.place].view(shape),
+                    {name: vector[entry.place].view(shape) for name, vector in shared.items()},
+                    {name: rows[:, entry.place].view(-1, *shape) for name, rows in given.items()},
+                )
+            )
         return _Group(vectors, directions, list(zip(tensors[::2], tensors[1::2], strict=True)))
 
     def _step(
@@ -220,7 +232,9 @@ class BatchedTrainer:
             weight.target.baddbmm_(delta.transpose(1, 2), below, beta=kept, alpha=scale)
         for tensor, gradient in gradients:
             corrected = (
-                algorithm.correct_gradient(gradient, tensor.parameter, tensor.received)
+                algorithm.correct_gradient(
+                    gradient, tensor.parameter, tensor.received, tensor.shared, tensor.given
+                )
                 if algorithm.corrects_gradients
                 else gradient
             )

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from terrafl.models import Layout
 from terrafl.records import Refusal
-from terrafl.simulation.job import Trained, TrainTask
+from terrafl.simulation.job import NO_VECTORS, Trained, TrainTask, Vectors
 
 __all__ = ["EVALUATION_BATCH", "Executor", "LossTask", "evaluation_pieces"]
 
@@ -34,9 +34,25 @@ class Executor(Protocol):
         ...
 
     def train(
-        self, received: NDArray[np.float32], tasks: Sequence[TrainTask]
+        self,
+        received: NDArray[np.float32],
+        tasks: Sequence[TrainTask],
+        shared: Vectors = NO_VECTORS,
+        given: Sequence[Vectors] = (),
     ) -> list[Trained | Refusal]:
-        """Train clients from the received model; results in the order of the tasks."""
+        """Train clients from the received model; return results in the order of the tasks.
+
+        Parameters
+        ----------
+        received
+            The global model.
+        tasks
+            One per client.
+        shared
+            Vectors that all clients receive with the model, by name.
+        given
+            Vectors that each client receives, by name, one mapping per task.
+        """
         ...
 
     def losses(self, model: NDArray[np.float32], tasks: Sequence[LossTask]) -> list[float]:

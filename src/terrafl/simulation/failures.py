@@ -5,29 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
 from terrafl.errors import TerraflError, UserError, describe
 from terrafl.records import Refusal
-from terrafl.simulation.job import OnClientFailure, Trained, TrainTask
+from terrafl.simulation.job import OnClientFailure, Trained, TrainTask, Work
 
 __all__ = ["CanTrain", "train_or_fail"]
 
 
 class CanTrain(Protocol):
-    """Whoever trains a group of clients, see :class:`terrafl.simulation.trainer.Trainer`."""
+    """Trains a group of clients, see :class:`terrafl.simulation.trainer.Trainer`."""
 
-    def train(self, received: NDArray[np.float32], tasks: Sequence[TrainTask]) -> list[Trained]:
+    def train(self, work: Work) -> list[Trained]:
         """Train them all, or raise."""
         ...
 
 
 def train_or_fail(
-    trainer: CanTrain,
-    received: NDArray[np.float32],
-    tasks: Sequence[TrainTask],
-    on_failure: OnClientFailure,
+    trainer: CanTrain, work: Work, on_failure: OnClientFailure
 ) -> list[Trained | Refusal]:
     """Train a group of clients; of a group that fails, each by itself.
 
@@ -38,23 +32,22 @@ def train_or_fail(
     ----------
     trainer
         Trains.
-    received
-        The model to start from.
-    tasks
+    work
         The group.
     on_failure
         What to do about a client whose training raises.
     """
     try:
-        return [*trainer.train(received, tasks)]
+        return [*trainer.train(work)]
     except UserError:  # a setting that cannot work for anybody
         raise
     except Exception as error:  # a network, an optimiser or a data set may raise anything
         if on_failure == "stop":
-            raise _stopped(tasks, error) from error
-        if len(tasks) == 1:
-            return [Refusal(tasks[0].client_id, f"training raised {describe(error)}")]
-    return [train_or_fail(trainer, received, [task], on_failure)[0] for task in tasks]
+            raise _stopped(work.tasks, error) from error
+        if len(work.tasks) == 1:
+            return [Refusal(work.tasks[0].client_id, f"training raised {describe(error)}")]
+    singles = (work.single(index) for index in range(len(work.tasks)))
+    return [train_or_fail(trainer, single, on_failure)[0] for single in singles]
 
 
 def _stopped(tasks: Sequence[TrainTask], error: Exception) -> TerraflError:

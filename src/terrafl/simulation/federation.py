@@ -13,6 +13,7 @@ from terrafl.federation.protocol import (
     Evaluation,
     Gathering,
     Question,
+    TrainingFacts,
     TrainRequest,
     TrainResult,
 )
@@ -57,6 +58,17 @@ class SimulatedFederation:
         self.final_layer = final_layer_of(self.executor.layout)
 
     @property
+    def training_facts(self) -> TrainingFacts:
+        """How clients train."""
+        training = self.training
+        return TrainingFacts(
+            num_parameters=self.executor.layout.num_parameters,
+            optimizer=training.optimizer,
+            momentum=training.momentum,
+            weight_decay=training.weight_decay,
+        )
+
+    @property
     def model_bytes(self) -> int:
         """Four bytes for each number."""
         return 4 * self.executor.layout.size
@@ -82,7 +94,8 @@ class SimulatedFederation:
             TrainTask(position, client, request.round, request.iteration, rate)
             for position, client in zip(positions, request.clients, strict=True)
         ]
-        results = self.executor.train(request.model, tasks)
+        given = [request.given.get(client, {}) for client in request.clients]
+        results = self.executor.train(request.model, tasks, request.shared, given)
         return [
             self._result(result, task, request) for result, task in zip(results, tasks, strict=True)
         ]
@@ -108,6 +121,7 @@ class SimulatedFederation:
             report=report,
             vector=result.vector,
             steps=result.steps,
+            step_sum=self.training.step_sum(result.steps, task.learning_rate),
             samples=samples,
             duration_s=result.duration_s,
         )

@@ -14,7 +14,16 @@ from terrafl.records import Refusal
 from terrafl.simulation.executor import LossTask
 from terrafl.simulation.failures import train_or_fail
 from terrafl.simulation.groups import grouped
-from terrafl.simulation.job import Arrays, Job, Trained, TrainTask, client_sizes
+from terrafl.simulation.job import (
+    NO_VECTORS,
+    Arrays,
+    Job,
+    Trained,
+    TrainTask,
+    Vectors,
+    Work,
+    client_sizes,
+)
 from terrafl.simulation.trainer import Trainer
 
 __all__ = ["InProcess"]
@@ -53,14 +62,22 @@ class InProcess:
         return self._initial
 
     def train(
-        self, received: NDArray[np.float32], tasks: Sequence[TrainTask]
+        self,
+        received: NDArray[np.float32],
+        tasks: Sequence[TrainTask],
+        shared: Vectors = NO_VECTORS,
+        given: Sequence[Vectors] = (),
     ) -> list[Trained | Refusal]:
         """Train clients group by group."""
         results: dict[int, Trained | Refusal] = {}
         for group in grouped(client_sizes(self._arrays, tasks), self._trainer.group_size):
-            trained = train_or_fail(
-                self._trainer, received, [tasks[i] for i in group], self._job.on_client_failure
+            work = Work(
+                received=received,
+                tasks=[tasks[i] for i in group],
+                shared=shared,
+                given=[given[i] if given else NO_VECTORS for i in group],
             )
+            trained = train_or_fail(self._trainer, work, self._job.on_client_failure)
             results |= zip(group, trained, strict=True)
         return [results[i] for i in range(len(tasks))]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -16,6 +16,7 @@ from terrafl.settings import build, named, to_plain, to_plain_named
 from terrafl.simulation.local_training import LocalTraining
 
 __all__ = [
+    "NO_VECTORS",
     "OF_LOSSES",
     "Arrays",
     "Job",
@@ -23,6 +24,8 @@ __all__ = [
     "Precision",
     "TrainTask",
     "Trained",
+    "Vectors",
+    "Work",
     "arrays_of",
     "client_sizes",
 ]
@@ -150,6 +153,36 @@ class TrainTask:
     round: int
     iteration: int
     learning_rate: float
+
+
+Vectors = Mapping[str, NDArray[np.float32]]
+NO_VECTORS: Vectors = {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Work:
+    """A group of clients to be trained together.
+
+    Parameters
+    ----------
+    received
+        The model to start from.
+    tasks
+        One per client.
+    shared
+        Vectors of the algorithm that all clients receive, by name.
+    given
+        Vectors that each client receives, by name; one mapping per task.
+    """
+
+    received: NDArray[np.float32]
+    tasks: Sequence[TrainTask]
+    shared: Vectors = field(default_factory=dict)
+    given: Sequence[Vectors]
+
+    def single(self, index: int) -> Work:
+        """Return the work of one client."""
+        return replace(self, tasks=[self.tasks[index]], given=[self.given[index]])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -61,6 +61,24 @@ class LocalTraining:
         require(self.epochs >= 1, "epochs", self.epochs, "an integer of at least 1")
         require(self.batch_size >= 1, "batch_size", self.batch_size, "an integer of at least 1")
 
+    def step_sum(self, steps: int, rate: float) -> float:
+        r"""Return the learning rate times the sum of the gradients' coefficients.
+
+        With momentum $\rho$ the $i$-th of $\tau$ gradients enters the model with the coefficient
+        $(1 - \rho^{\tau - i + 1}) / (1 - \rho)$. For Adam there is no such sum: 0.
+
+        Examples
+        --------
+        >>> LocalTraining().step_sum(3, 0.5)
+        1.5
+        >>> LocalTraining(momentum=0.5).step_sum(2, 1.0)
+        2.5
+        """
+        if self.optimizer != "sgd":
+            return 0.0
+        kept = self.momentum
+        return rate * sum((1 - kept**left) / (1 - kept) for left in range(1, steps + 1))
+
     def rate(self, round: int) -> float:
         """Return the learning rate of a round, counted from 0.
 

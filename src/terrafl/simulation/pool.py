@@ -17,7 +17,15 @@ from terrafl.models import Layout
 from terrafl.records import Refusal
 from terrafl.simulation.executor import LossTask, evaluation_pieces
 from terrafl.simulation.groups import grouped
-from terrafl.simulation.job import Arrays, Job, Trained, TrainTask, client_sizes
+from terrafl.simulation.job import (
+    NO_VECTORS,
+    Arrays,
+    Job,
+    Trained,
+    TrainTask,
+    Vectors,
+    client_sizes,
+)
 from terrafl.simulation.memory import SharedMemory
 from terrafl.simulation.process import ChildDied, Message
 from terrafl.simulation.process_group import MOST_DEATHS, ProcessGroup
@@ -57,6 +65,7 @@ class Pool:
         """
         self._arrays = arrays
         self._on_client_failure = job.on_client_failure
+        self._algorithm = job.algorithm
         network = self._processes.prepare(
             {
                 "do": "prepare",
@@ -83,6 +92,8 @@ class Pool:
             {
                 "received": ("<f4", (size,)),
                 "slots": ("<f4", (num_clients, size)),
+                "shared": ("<f4", (1, len(self._algorithm.shares), size)),
+                "given": ("<f4", (num_clients, len(self._algorithm.gives), size)),
                 "correct": ("|b1", (num_test,)),
                 "losses": ("<f4", (num_test,)),
             }
@@ -113,12 +124,21 @@ class Pool:
         return self._initial
 
     def train(
-        self, received: NDArray[np.float32], tasks: Sequence[TrainTask]
+        self,
+        received: NDArray[np.float32],
+        tasks: Sequence[TrainTask],
+        shared: Vectors = NO_VECTORS,
+        given: Sequence[Vectors] = (),
     ) -> list[Trained | Refusal]:
         """Train clients, the largest groups first."""
         if len(tasks) > len(self._shared["slots"]):  # a selector that draws more than K
             self._make_room(len(tasks))
         self._shared["received"][...] = received
+        for i, name in enumerate(self._algorithm.shares):
+            self._shared["shared"][0, i] = shared[name]
+        for slot, vectors in enumerate(given):
+            for i, name in enumerate(self._algorithm.gives):
+                self._shared["given"][slot, i] = vectors[name]
         results = self._trained(tasks, grouped(client_sizes(self._arrays, tasks), self._group_size))
         deadly = [slot for slot, result in results.items() if isinstance(result, ChildDied)]
         if deadly and self._group_size > 1:  # one of each group may be to blame

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -13,13 +14,21 @@ from torch import Tensor
 from torch.nn import functional
 from torch.nn.modules.dropout import _DropoutNd
 
-from terrafl.algorithms import Algorithm
 from terrafl.errors import ConfigurationError
 from terrafl.models.flat import FlatNetwork
 from terrafl.seeds import stream, torch_stream
 from terrafl.simulation.batched import GROUP_SIZE, BatchedTrainer, is_batchable
 from terrafl.simulation.executor import EVALUATION_BATCH
-from terrafl.simulation.job import OF_LOSSES, Arrays, Job, Precision, Trained, TrainTask
+from terrafl.simulation.job import (
+    OF_LOSSES,
+    Arrays,
+    Job,
+    Precision,
+    Trained,
+    TrainTask,
+    Vectors,
+    Work,
+)
 from terrafl.simulation.local_training import LocalTraining
 
 __all__ = ["Trainer"]
@@ -60,28 +69,42 @@ class Trainer:
         return self._network
 
     @property
+    def shares(self) -> tuple[str, ...]:
+        """Names of the vectors that the algorithm sends to every client."""
+        return self._job.algorithm.shares
+
+    @property
+    def gives(self) -> tuple[str, ...]:
+        """Names of the vectors that the algorithm sends to each client."""
+        return self._job.algorithm.gives
+
+    @property
     def group_size(self) -> int:
         """How many clients are trained together."""
         return GROUP_SIZE if self._batched else 1
 
-    def train(self, received: NDArray[np.float32], tasks: Sequence[TrainTask]) -> list[Trained]:
+    def train(self, work: Work) -> list[Trained]:
         """Train a group of clients, each from the received model."""
         if self._batched is None:
-            return [self._train_one(received, task) for task in tasks]
-        batches = [self._batches(task) for task in tasks]
-        order = sorted(range(len(tasks)), key=lambda i: -len(batches[i]))
-        results = self._batched.train(
-            received, [tasks[i] for i in order], [batches[i] for i in order], self._gather
+            pairs = zip(work.tasks, work.given, strict=True)
+            return [self._train_one(work, task, given) for task, given in pairs]
+        batches = [self._batches(task) for task in work.tasks]
+        order = sorted(range(len(batches)), key=lambda i: -len(batches[i]))
+        longest_first = replace(
+            work, tasks=[work.tasks[i] for i in order], given=[work.given[i] for i in order]
         )
-        return [results[order.index(i)] for i in range(len(tasks))]
+        ordered = [batches[i] for i in order]
+        results = self._batched.train(longest_first, ordered, self._gather)
+        return [results[order.index(i)] for i in range(len(order))]
 
-    def _train_one(self, received: NDArray[np.float32], task: TrainTask) -> Trained:
+    def _train_one(self, work: Work, task: TrainTask, given: Vectors) -> Trained:
         started = time.perf_counter()
-        self._network.load(torch.from_numpy(received))
+        self._network.load(torch.from_numpy(work.received))
         self._network.module.train()
         batches = self._batches(task)
+        correct = self._correction(work.shared, given)
         with self._dropout_stream(task):
-            totals = self._descend(batches, task.learning_rate)
+            totals = self._descend(batches, task.learning_rate, correct)
         seen = int((batches >= 0).sum())
         return Trained(
             vector=self._network.to_numpy(),
@@ -89,6 +112,33 @@ class Trainer:
             measurements={name: total / seen for name, total in totals.items()},
             duration_s=time.perf_counter() - started,
         )
+
+    def _correction(self, shared: Vectors, given: Vectors) -> Callable[[], None] | None:
+        """Return what corrects the gradients of a client, if the algorithm does."""
+        algorithm, network = self._job.algorithm, self._network
+        if not algorithm.corrects_gradients:
+            return None
+        received = [p.detach().clone() for p in network.parameters]
+        extras = [[network.parts(vector) for vector in v.values()] for v in (shared, given)]
+        parts = [
+            tuple(
+                dict(zip(names, (vector[i] for vector in vectors), strict=True))
+                for names, vectors in zip((shared, given), extras, strict=True)
+            )
+            for i in range(len(received))
+        ]
+
+        @torch.no_grad()
+        def correct() -> None:
+            for parameter, start, (together, own) in zip(
+                network.parameters, received, parts, strict=True
+            ):
+                assert parameter.grad is not None
+                parameter.grad = algorithm.correct_gradient(
+                    parameter.grad, parameter.detach(), start, together, own
+                )
+
+        return correct
 
     def _dropout_stream(self, task: TrainTask) -> AbstractContextManager[None]:
         if not self._has_dropout:
@@ -119,12 +169,15 @@ class Trainer:
             epoch[: len(own)] = own[order.permutation(len(own))]
         return rows.reshape(-1, width)
 
-    def _descend(self, batches: NDArray[np.int64], learning_rate: float) -> dict[str, float]:
+    def _descend(
+        self,
+        batches: NDArray[np.int64],
+        learning_rate: float,
+        correct: Callable[[], None] | None,
+    ) -> dict[str, float]:
         """Take one step per mini-batch; return the sums over examples that are needed."""
         job, module, parameters = self._job, self._network.module, self._network.parameters
-        corrects = job.algorithm.corrects_gradients
         optimizer = _optimizer(parameters, job.training, learning_rate)
-        received = [p.detach().clone() for p in parameters] if corrects else []
         totals = {name: 0.0 for name in OF_LOSSES if name in job.needs}
         for rows in batches:
             x, y = self._gather(rows[rows >= 0])
@@ -132,8 +185,8 @@ class Trainer:
             with self._autocast():
                 losses = functional.cross_entropy(module(x), y, reduction="none")
             losses.mean().backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
-            if corrects:
-                _correct_gradients(job.algorithm, parameters, received)
+            if correct is not None:
+                correct()
             optimizer.step()
             if totals:
                 for name in totals:
@@ -229,15 +282,6 @@ def _exists(device: str) -> bool:
     except (RuntimeError, AssertionError):  # torch raises the latter where CUDA is not built in
         return False
     return True
-
-
-@torch.no_grad()
-def _correct_gradients(
-    algorithm: Algorithm, parameters: Sequence[torch.nn.Parameter], received: Sequence[Tensor]
-) -> None:
-    for parameter, start in zip(parameters, received, strict=True):
-        assert parameter.grad is not None
-        parameter.grad = algorithm.correct_gradient(parameter.grad, parameter.detach(), start)
 
 
 def _optimizer(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 
 from terrafl.simulation.failures import train_or_fail
-from terrafl.simulation.job import Job, OnClientFailure, Trained, TrainTask
+from terrafl.simulation.job import Job, OnClientFailure, Trained, TrainTask, Work
 from terrafl.simulation.memory import SharedMemory, places_of
 from terrafl.simulation.process import Message, serve
 from terrafl.simulation.trainer import Trainer
@@ -64,7 +64,16 @@ class Worker:
         received = np.asarray(shared["received"], dtype=np.float32)
         asked = [TrainTask(**task) for task in tasks]
         answers: list[Message] = []
-        results = train_or_fail(trainer, received, asked, self.on_client_failure)
+        work = Work(
+            received=received,
+            tasks=asked,
+            shared=dict(zip(trainer.shares, self._rows("shared", trainer.shares, 0), strict=True)),
+            given=[
+                dict(zip(trainer.gives, self._rows("given", trainer.gives, slot), strict=True))
+                for slot in slots
+            ],
+        )
+        results = train_or_fail(trainer, work, self.on_client_failure)
         for slot, result in zip(slots, results, strict=True):
             if isinstance(result, Trained):
                 shared["slots"][slot] = result.vector
@@ -72,6 +81,11 @@ class Worker:
             else:
                 answers.append({"failure": result.reason})
         return {"results": answers}
+
+    def _rows(self, kind: str, names: Sequence[str], slot: int) -> list[NDArray[np.float32]]:
+        """Return the vectors of an algorithm that the parent has left in shared memory."""
+        _, shared = self._ready()
+        return [np.asarray(shared[kind][slot, i], dtype=np.float32) for i in range(len(names))]
 
     def _loss(self, client: int, rows: list[int] | None) -> Message:
         trainer, shared = self._ready()

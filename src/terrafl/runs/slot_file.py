@@ -1,0 +1,128 @@
+"""Vectors per client in one memory-mapped file, safe against kill -9.
+
+A client's vectors lie in a slot. Each checkpoint names the slots that it needs, and such a slot
+is not overwritten while the checkpoint is kept: new values go to a free slot.
+"""
+
+from __future__ import annotations
+
+import math
+import mmap
+import os
+import tempfile
+import weakref
+from collections import deque
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from terrafl.errors import RunFolderError
+from terrafl.records import State, Vector
+from terrafl.runs.checkpoint import KEPT
+
+__all__ = ["SlotFile"]
+
+_GROWTH = 16  # slots by which the file grows
+
+
+class SlotFile:
+    """The client state of an algorithm.
+
+    Parameters
+    ----------
+    path
+        The file; ``None`` keeps the vectors in a temporary file.
+    size
+        Length of a vector.
+    names
+        Names of the vectors that each client has.
+    """
+
+    def __init__(self, path: Path | None, size: int, names: Sequence[str]) -> None:
+        self._path = path
+        self._names = tuple(names)
+        self._shape = (len(self._names), size)
+        self._descriptor: int | None = None
+        self._memory: mmap.mmap | None = None
+        self._slots: NDArray[np.float32] = np.empty((0, *self._shape), dtype=np.float32)
+        self._index: dict[str, int] = {}
+        # Slots of the kept checkpoints, and of the one that is being written.
+        self._protected: deque[dict[str, int]] = deque(maxlen=KEPT + 1)
+
+    def __len__(self) -> int:
+        """Return how many clients have vectors."""
+        return len(self._index)
+
+    def get(self, client_id: str) -> dict[str, Vector]:
+        """Return a copy of a client's vectors by name; zeros for a client that has none yet."""
+        slot = self._index.get(client_id)
+        if slot is None:
+            return {name: np.zeros(self._shape[1], dtype=np.float32) for name in self._names}
+        return dict(zip(self._names, np.array(self._slots[slot]), strict=True))
+
+    def put(self, client_id: str, vectors: Mapping[str, Vector]) -> None:
+        """Replace a client's vectors, without touching what a checkpoint needs."""
+        slot = self._index.get(client_id)
+        kept = {number for index in self._protected for number in index.values()}
+        if slot is None or slot in kept:
+            slot = self._free_slot(kept | set(self._index.values()))
+            self._index[client_id] = slot
+        for row, name in enumerate(self._names):
+            self._slots[slot, row] = vectors[name]
+
+    def state(self) -> State:
+        """Write everything to disk; return which slot is whose, now and one checkpoint before."""
+        if self._descriptor is not None and self._memory is not None:
+            self._memory.flush()
+            os.fsync(self._descriptor)
+        before = self._protected[-1] if self._protected else {}
+        self._protected.append(dict(self._index))
+        return {"index": dict(self._index), "before": before, "names": list(self._names)}
+
+    def restore(self, state: State) -> None:
+        """Take up a state that :meth:`state` returned."""
+        index, before = state["index"], state["before"]
+        assert isinstance(index, Mapping)
+        assert isinstance(before, Mapping)
+        self._index = {str(client): int(slot) for client, slot in index.items()}  # type: ignore[arg-type]  # as stored
+        self._protected.extend([dict(before), dict(self._index)])  # type: ignore[arg-type]  # as stored
+        if self._index:
+            length = self._length_on_disk()
+            if max(self._index.values()) >= length:
+                raise RunFolderError(
+                    f"{self._path} must hold the client state of its checkpoint; it is too short: "
+                    "restore the file, or start the run again in another folder."
+                )
+            self._map(length)
+
+    def _free_slot(self, used: set[int]) -> int:
+        slot = next(number for number in range(len(used) + 1) if number not in used)
+        if slot >= len(self._slots):
+            self._map(slot + _GROWTH)
+        return slot
+
+    def _length_on_disk(self) -> int:
+        bytes_per_slot = 4 * self._shape[0] * self._shape[1]
+        exists = self._path is not None and self._path.exists()
+        return self._path.stat().st_size // bytes_per_slot if exists and self._path else 0
+
+    def _map(self, num_slots: int) -> None:
+        """Map the file with room for so many slots."""
+        if self._descriptor is None:
+            self._descriptor = self._opened()
+            weakref.finalize(self, os.close, self._descriptor)
+        shape = (max(num_slots, 1), *self._shape)
+        num_bytes = 4 * math.prod(shape)
+        if os.fstat(self._descriptor).st_size < num_bytes:
+            os.ftruncate(self._descriptor, num_bytes)
+        self._memory = mmap.mmap(self._descriptor, num_bytes)
+        self._slots = np.ndarray(shape, dtype=np.float32, buffer=self._memory)
+
+    def _opened(self) -> int:
+        if self._path is None:
+            with tempfile.TemporaryFile() as file:
+                return os.dup(file.fileno())
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        return os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
