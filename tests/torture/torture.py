@@ -25,6 +25,9 @@ from itertools import count
 from pathlib import Path
 from random import Random
 
+# Runs and their workers find the algorithm with state there.
+sys.path.append(str(Path(__file__).parents[1] / "helpers"))
+
 from terrafl.cli.main import main as terrafl
 from terrafl.errors import TerraflError
 from terrafl.experiments import assemble  # noqa: F401  # as above
@@ -49,6 +52,10 @@ SELECTORS = (
     {"name": "hics"},
     {"name": "terraform", "eta": 1, "anchor": True},
 )
+
+STATEFUL = "stateful:Drifting"
+"""Keeps a vector per client; cannot be used with an anchor."""
+ALGORITHMS = ("fedavg", "fedprox", STATEFUL)
 
 
 @dataclass(frozen=True)
@@ -264,8 +271,9 @@ def cases(random: Random) -> Iterator[tuple[Case, bool]]:
     kinds = [
         (selector, algorithm, every)
         for selector in range(len(SELECTORS))
-        for algorithm in ("fedavg", "fedprox")
+        for algorithm in ALGORITHMS
         for every in (0.0, None)
+        if not (algorithm == STATEFUL and SELECTORS[selector].get("anchor"))
     ]
     for number in count():
         if number % len(kinds) == 0:
