@@ -40,7 +40,7 @@ class Population:
     Parameters
     ----------
     ids
-        Client ids in string order, no two alike.
+        Distinct client ids in string order.
     sizes
         Number of training examples of each, $|D^k_{train}|$.
 
@@ -76,10 +76,10 @@ class Population:
     def index(self, client_ids: Sequence[str]) -> NDArray[np.intp]:
         """Return the positions of these clients; every one must be known."""
         wanted = np.asarray(client_ids, dtype=np.str_)
-        found = np.minimum(np.searchsorted(self.ids, wanted), len(self.ids) - 1)
-        unknown = wanted[self.ids[found] != wanted]
+        positions = np.minimum(np.searchsorted(self.ids, wanted), len(self.ids) - 1)
+        unknown = wanted[self.ids[positions] != wanted]
         require(unknown.size == 0, "client ids", unknown[:3].tolist(), "members of the population")
-        return found
+        return positions
 
     def names(self, positions: Iterable[int] | NDArray[np.integer]) -> tuple[str, ...]:
         """Return the ids at these positions."""
@@ -157,7 +157,7 @@ class Update:
     metrics
         Further numbers that the client sent.
     source
-        The message it came with; for whoever wrote the request.
+        The message it came with; only the federation and its algorithm read it.
     """
 
     report: Report

@@ -59,14 +59,14 @@ _STRENGTHS: dict[Kind, float] = {
 class Attack:
     """A part of the clients attacks, all in the same way, from the first round to the last.
 
-    With ``none`` they do not: a run of its own right, with which attacked ones are compared.
+    With ``none`` they do not attack: such a run is the baseline for the attacked ones.
 
     Parameters
     ----------
     kind
         What they do.
     fraction
-        Part of all clients that attacks; who is drawn from a random stream of its own.
+        Share of all clients that attacks; they are drawn from a separate random stream.
     strength
         By how much, $s$; left out, as the table above has it.
     """

@@ -1,4 +1,4 @@
-"""What training and questions cost: updates, samples and bytes, counted alike everywhere."""
+"""What training and questions cost: updates, samples and bytes, counted by the same rules everywhere."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Account:
         )
 
     def replace_model(self) -> None:
-        """Note that there is a new global model, which nobody has."""
+        """Note that there is a new global model, which no client has yet."""
         self._holders.clear()
 
     def _extra(self, clients: int, model_sizes: float) -> int:

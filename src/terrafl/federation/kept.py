@@ -21,7 +21,7 @@ class KeptUpdates:
     """Updates of a round's earlier iterations, which stay in its average (``anchor``).
 
     Averaging an iteration's cohort alone pulls the global model to the clients that trained last.
-    With kept updates a client that trains again replaces its own, and all others stay.
+    With kept updates the new update of a client replaces its earlier one, and all others stay.
     """
 
     _newest: dict[str, Update] = field(default_factory=dict)

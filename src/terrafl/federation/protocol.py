@@ -203,7 +203,7 @@ class Federation(Protocol):
         Parameters
         ----------
         round
-            The round that is about to go on.
+            The current round.
         waiting_for
             The cohort of a round that was interrupted; empty before a round's first draw, and
             where only the evaluation of the round remains.
@@ -219,7 +219,7 @@ class Federation(Protocol):
         ...
 
     def evaluate(self, model: Vector, participants: Sequence[str]) -> Evaluation | None:
-        """Evaluate a model; ``None`` where nobody returns a score."""
+        """Evaluate a model; ``None`` where no score is returned."""
         ...
 
     def state(self) -> State:

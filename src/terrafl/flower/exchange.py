@@ -11,7 +11,7 @@ from flwr.serverapp import Grid
 
 __all__ = ["Arrival", "Exchange", "exchange", "pull", "send"]
 
-# Flower's own loop looks every 3 seconds; a look is one small request.
+# Flower's loop polls every 3 seconds; one poll is one small request.
 _FIRST_LOOK_S, _LONGEST_LOOK_S = 0.02, 1.0
 
 
@@ -72,5 +72,5 @@ def send(grid: Grid, messages: Iterable[Message]) -> dict[str, int]:
 
 def pull(grid: Grid, owing: Mapping[str, int]) -> dict[str, Message]:
     """Return the replies that have come, by the message they answer."""
-    found = {m.metadata.reply_to_message_id: m for m in grid.pull_messages(list(owing))}
-    return {message_id: found[message_id] for message_id in owing if message_id in found}
+    replies = {m.metadata.reply_to_message_id: m for m in grid.pull_messages(list(owing))}
+    return {message_id: replies[message_id] for message_id in owing if message_id in replies}

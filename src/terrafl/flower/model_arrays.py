@@ -96,7 +96,7 @@ class ModelArrays:
     record
         The model as Flower has it.
     final_layer
-        Name of the final layer; ``None``: found by itself.
+        Name of the final layer; ``None`` detects it.
     wants_final_layer
         Whether the selector needs the final layer.
     """

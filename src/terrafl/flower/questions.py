@@ -1,4 +1,4 @@
-"""Questions to clients besides training, and what is read out of the answers."""
+"""Questions to clients besides training, and how their answers are read."""
 
 from __future__ import annotations
 

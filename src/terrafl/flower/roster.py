@@ -105,7 +105,7 @@ class Roster:
         return {client: node for node, client in self._clients.items() if node in connected}
 
     def name(self, node: int) -> str:
-        """Return the client on a node; a name of its own for one that has not said."""
+        """Return the client on a node; ``node-ID`` if it has not said its name."""
         return self._clients.get(node, f"node-{node}")
 
     def population(self) -> Population:

@@ -58,16 +58,16 @@ class ClientSelection(Strategy):
         its defaults unless ``None``, which trusts every update that passes the checks.
     out
         Run folder: journal, checkpoints, model and summary, as a run of the simulator has them.
-        A run that was killed goes on when it is started again with the same folder. Left out,
+        A run that was killed resumes when it is started again with the same folder. Left out,
         nothing is written.
     identity
         What tells clients apart across restarts, see :class:`terrafl.flower.roster.Roster`. With
         authenticated nodes use ``public-key``: what a node says of itself proves nothing.
     final_layer
-        Name of the layer that gives the class scores; left out, it is found by itself.
+        Name of the layer that gives the class scores; left out, it is detected.
     wait_s
         Longest wait for clients to connect: before the first round for $K$ of them, later for
-        one. Then the round goes on with whoever is there.
+        one. Then the round continues with the clients that are connected.
     epochs
         Passes over its data in one local training of a client, for the account of samples.
     accuracy_key

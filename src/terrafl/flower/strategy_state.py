@@ -62,12 +62,12 @@ class StrategyState:
         for place, kept in values.items():
             depth, _, name = place.partition(_SEPARATOR)
             if kept["kind"] == "value":
-                found = kept["value"]
+                restored = kept["value"]
             else:
                 names = kept["names"]
                 parts = [arrays[f"{place}{_SEPARATOR}{i}"] for i in range(len(names))]
-                found = _whole(kept["kind"], dict(zip(names, parts, strict=True)))
-            setattr(inners[int(depth)], name, found)
+                restored = _whole(kept["kind"], dict(zip(names, parts, strict=True)))
+            setattr(inners[int(depth)], name, restored)
 
 
 def _parts(value: object) -> tuple[str, dict[str, NDArray[np.generic]]] | None:

@@ -1,7 +1,7 @@
 """Letting a Flower strategy sample, and leaving it no choice.
 
-A strategy samples nodes and builds their messages in one call, and what it puts into them is its
-own affair. It is therefore shown a grid of just the nodes that were chosen, and asked for all.
+A strategy samples nodes and builds their messages in one call. It is therefore shown a grid of
+just the nodes that were chosen, and asked to take all of them.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A checkpoint is a folder with the arrays (safetensors) and a manifest (JSON) that holds
 everything else and the arrays' SHA-256. It is written under a temporary name and renamed when
-complete. No pickle: a checkpoint can be opened without trusting whoever wrote it.
+complete. No pickle: a checkpoint from another person can be opened safely.
 """
 
 from __future__ import annotations

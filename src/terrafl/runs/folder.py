@@ -90,10 +90,10 @@ class RunFolder:
         try:
             yield
         except OSError as error:
-            step = f"go on with terrafl resume {self.path}" if self.is_started else "try again"
+            step = f"continue with terrafl resume {self.path}" if self.is_started else "try again"
             raise StorageError(
-                f"{error.filename or self.path} cannot be written: {error.strerror}. What was "
-                f"done is kept: mend that, then {step}."
+                f"{error.filename or self.path} cannot be written: {error.strerror}. The work "
+                f"so far is kept: fix that, then {step}."
             ) from error
 
     def discard(self) -> None:

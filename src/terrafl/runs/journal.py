@@ -38,7 +38,7 @@ class Journal:
         if size < keep:
             raise RunFolderError(
                 f"{path} must hold at least the {keep} bytes its checkpoint covers; "
-                f"it has {size}: restore the file, or start the run afresh in another folder."
+                f"it has {size}: restore the file, or start the run again in another folder."
             )
         # Unbuffered: what a full disk refused is not tried again when the file is closed.
         self._file = path.open("xb+" if is_new else "rb+", buffering=0)
@@ -90,9 +90,9 @@ def whole_lines(path: Path) -> int:
         while end:
             start = max(0, end - _CHUNK)
             file.seek(start)
-            found = file.read(end - start).rfind(b"\n")
-            if found >= 0:
-                return start + found + 1
+            last = file.read(end - start).rfind(b"\n")
+            if last >= 0:
+                return start + last + 1
             end = start
     return 0
 

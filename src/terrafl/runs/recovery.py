@@ -1,4 +1,4 @@
-"""After a crash: the state that a run goes on from."""
+"""After a crash: the state from which a run resumes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def recover(folder: RunFolder) -> Checkpoint | None:
     A checkpoint knows the length and SHA-256 of the journal when it was made. One that is
     damaged, or whose part of the journal is, is passed over with a warning; where none is left,
     the run begins again, which costs time only. A journal that agrees with no checkpoint is
-    refused: it was deleted or edited, and going on would hide that.
+    refused: it was deleted or edited, and resuming would hide that.
 
     Returns
     -------
@@ -29,19 +29,20 @@ def recover(folder: RunFolder) -> Checkpoint | None:
         ``None`` where the run has to begin at its beginning.
     """
     disagreeing = None
-    for path, found in checkpoint.load(folder.checkpoints):
-        length, sha256 = found.values.get("journal_bytes"), found.values.get("journal_sha256")
+    for path, loaded in checkpoint.load(folder.checkpoints):
+        values = loaded.values
+        length, sha256 = values.get("journal_bytes"), values.get("journal_sha256")
         if not isinstance(length, int) or not isinstance(sha256, str):
             _log.warning("checkpoint %s does not say what it covers and was passed over", path)
         elif starts_with(folder.journal, length, sha256):
-            return found
+            return loaded
         else:
             disagreeing = path
             _log.warning("checkpoint %s covers another journal and was passed over", path)
     if disagreeing is not None:
         raise RunFolderError(
             f"{folder.journal} must be the journal that {disagreeing} was made with; it was "
-            "deleted, cut or edited: put it back, or start the run afresh in another folder."
+            "deleted, cut or edited: restore it, or start the run again in another folder."
         )
     if folder.checkpoints.is_dir() and any(folder.checkpoints.iterdir()):
         _log.warning("%s has no whole checkpoint: the run begins again", folder.path)

@@ -13,8 +13,7 @@ __all__ = ["TemporaryFolder"]
 class TemporaryFolder:
     """A new folder, deleted with this object or at the end of the program.
 
-    Unlike :class:`tempfile.TemporaryDirectory` it goes without a warning: to keep a run only as
-    long as its result is what the caller asked for.
+    In contrast to :class:`tempfile.TemporaryDirectory`, it is deleted without a warning.
 
     Attributes
     ----------

@@ -71,7 +71,7 @@ class Executor(Protocol):
 def evaluation_pieces(num_examples: int, layout: Layout, num_workers: int) -> list[tuple[int, int]]:
     """Cut the test set for workers, between batches only: their shape may reach the last bit.
 
-    Convolutions are handed out batch by batch, so that nobody waits long for the last; a
+    Convolutions are handed out batch by batch, so that no worker waits long for the last; a
     perceptron is so quick that every message shows, and each worker gets one piece.
     """
     convolves = any(len(entry.shape) > 2 for entry in layout.parameters)

@@ -10,8 +10,8 @@ __all__ = ["grouped"]
 def grouped(sizes: Sequence[int], group_size: int) -> list[list[int]]:
     """Cut positions into groups of clients of similar size, largest first.
 
-    Whoever trains a group gets the same bytes, and groups in this order, each taken by the
-    first worker that is free, keep all workers busy to the end.
+    Every worker gets the same bytes for a group. Free workers take the groups in this order,
+    which keeps all workers busy to the end.
 
     Examples
     --------

@@ -34,7 +34,7 @@ __all__ = ["Pool"]
 
 
 class Pool:
-    """Workers in processes of their own.
+    """Workers in separate processes.
 
     The processes start when the pool is made, so that they load torch while the caller loads
     data; :meth:`open` gives them their job.

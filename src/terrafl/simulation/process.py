@@ -114,7 +114,7 @@ class JsonProcess:
             raise self._death_error() from error
 
     def tell(self, message: Mapping[str, object]) -> None:
-        """Send one message; if nobody is left to hear it, waiting for the answer will tell."""
+        """Send one message; if the child is dead, waiting for the answer raises."""
         with contextlib.suppress(ChildDied):
             self.send(message)
 

@@ -23,7 +23,7 @@ GiveUp = Callable[[int, ChildDied], Message]
 
 
 class ProcessGroup:
-    """Processes of one kind, all prepared alike.
+    """Processes of one kind, with the same preparation.
 
     The processes start when the group is made, so that they load what they need while the caller
     does the same.

@@ -1,4 +1,4 @@
-"""Train and evaluate clients in this process, one torch thread, whoever calls."""
+"""Train and evaluate clients in this process, with one torch thread."""
 
 from __future__ import annotations
 

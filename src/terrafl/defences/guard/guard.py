@@ -39,15 +39,15 @@ from terrafl.records import Population, Report, State, Update, Vector
 
 __all__ = ["Guard"]
 
-_FEWEST_NORMS = 5  # below, nobody can be told from the rest
+_FEWEST_NORMS = 5  # with fewer, outliers cannot be detected
 
 
 @dataclass(slots=True, kw_only=True)
 class Guard:
     r"""Bound what any client can do to the model and to the selection.
 
-    Stands behind the border (:func:`terrafl.selection.judge`): models are finite and of the
-    right length, reports are well-formed. Every number may be 0, which switches its measure off.
+    Comes after the intake checks (:class:`terrafl.defences.Intake`): models are finite and of
+    the right length, reports are well-formed. Every number may be 0, which switches its measure off.
 
     Parameters
     ----------
@@ -160,13 +160,13 @@ class Guard:
         if not self.quarantine or not norms or np.count_nonzero(known) < _FEWEST_NORMS:
             return set()
         far = deviations(np.array(list(norms.values())), known)
-        found = set()
+        outliers = set()
         for (client, norm), deviation in zip(norms.items(), far.tolist(), strict=True):
             if deviation > self.quarantine:
-                found.add(client)
+                outliers.add(client)
                 usual = np.median(known[known > 0])
                 log.note("quarantined", client, f"norm of update {norm:.4g}; usual is {usual:.4g}")
-        return found
+        return outliers
 
     def _clipped(self, update: Update, norm: float, received: Vector, log: Log) -> Update:
         longest = self.clip * self._recent.median_norm()
@@ -177,15 +177,16 @@ class Guard:
         return replace(update, vector=clipped(update.vector, received, longest / norm))
 
     def _capped(self, report: Report, population: Population, log: Log) -> Report:
-        told, client = int(report.num_examples), report.client_id
-        true, why = told, "at most"
+        reported, client = int(report.num_examples), report.client_id
+        true, why = reported, "at most"
         if self.known_sizes:
             true, why = int(population.sizes[population.index([client])[0]]), "the server knows"
         elif self.size_cap:
-            true = min(told, max(1, math.floor(self.size_cap * self._recent.median_size())))
-        if true == told:
+            largest = math.floor(self.size_cap * self._recent.median_size())
+            true = min(reported, max(1, largest))
+        if true == reported:
             return report
-        log.note("capped", client, f"num_examples {told}; {why} {true}")
+        log.note("capped", client, f"num_examples {reported}; {why} {true}")
         return replace(report, num_examples=true)
 
     def _has_budget(self, report: Report, log: Log) -> bool:

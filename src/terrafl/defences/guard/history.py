@@ -49,12 +49,12 @@ class Recent:
         return np.array([row.norm for row in self.rows if row.norm is not None], dtype=np.float64)
 
     def median_norm(self) -> float:
-        """Return the usual norm of an update; 0 while nobody has sent one."""
+        """Return the usual norm of an update; 0 before the first one."""
         norms = self.norms()
         return float(np.median(norms)) if norms.size else 0.0
 
     def median_size(self) -> float:
-        """Return the usual number of examples; infinite while nobody has told one."""
+        """Return the usual number of examples; infinite before the first report."""
         return float(np.median([row.num_examples for row in self.rows])) if self.rows else np.inf
 
 
@@ -65,7 +65,7 @@ class Budget:
     Parameters
     ----------
     draws
-        How many of a client's own draws the window spans. Counting draws and not rounds, the
+        How many draws of a client the window spans. Because it counts draws and not rounds, the
         bound on a client's share does not depend on how many clients there are.
     """
 
