@@ -6,8 +6,15 @@ import ast
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
-__all__ = ["lazily"]
+__all__ = ["catalog", "lazily"]
+
+
+def catalog(*paths: str) -> dict[str, Any]:  # Any: classes of one kind
+    """Return classes by their ``name``, given as ``module:Class``."""
+    classes = [getattr(import_module(m), c) for m, c in (path.split(":") for path in paths)]
+    return {cls.name: cls for cls in classes}
 
 
 def lazily(package: str, file: str) -> tuple[Callable[[str], object], Callable[[], list[str]]]:

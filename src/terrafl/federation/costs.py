@@ -1,4 +1,4 @@
-"""What training and questions cost: updates, samples and bytes, counted by the same rules everywhere."""
+"""What training and questions cost: updates, samples and bytes, by one rule everywhere."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ class Guard:
     r"""Bound what any client can do to the model and to the selection.
 
     Comes after the intake checks (:class:`terrafl.defences.Intake`): models are finite and of
-    the right length, reports are well-formed. Every number may be 0, which switches its measure off.
+    the right length, reports are well-formed. A number of 0 switches its measure off.
 
     Parameters
     ----------
