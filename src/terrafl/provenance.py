@@ -22,7 +22,7 @@ import numpy as np
 from terrafl._version import __version__
 from terrafl.results_version import RESULTS_VERSION
 
-__all__ = ["DECISIVE", "user_code", "versions"]
+__all__ = ["DECISIVE", "source_files", "user_code", "versions"]
 
 DECISIVE = ("results_version", "numpy", "scipy", "torch", "instructions")
 """The entries of :func:`versions` that a result depends on."""
@@ -46,12 +46,20 @@ def user_code(parts: Iterable[object]) -> dict[str, str]:
     parts
         The selector, the algorithm and the other parts of a run.
     """
-    names = sorted({type(part).__module__ for part in parts} - {"builtins"})
-    files = {name: getattr(sys.modules.get(name), "__file__", None) for name in names}
     return {
-        f"code.{name}": hashlib.sha256(Path(file).read_bytes()).hexdigest()[:12]
+        f"code.{name}": hashlib.sha256(file.read_bytes()).hexdigest()[:12]
+        for name, file in source_files(parts).items()
+    }
+
+
+def source_files(parts: Iterable[object]) -> dict[str, Path]:
+    """Return the files of the modules outside terrafl that define these objects' classes."""
+    names = sorted({type(part).__module__ for part in parts} - {"builtins"})
+    files = {name: Path(getattr(sys.modules.get(name), "__file__", None) or "") for name in names}
+    return {
+        name: file
         for name, file in files.items()
-        if file and name.partition(".")[0] != "terrafl" and Path(file).is_file()
+        if name.partition(".")[0] != "terrafl" and file.is_file()
     }
 
 

@@ -119,6 +119,10 @@ Set = Annotated[
         "--set", help="Any setting of the TOML file, such as --set selector.eta=2. Repeatable."
     ),
 ]
+Trust = Annotated[
+    bool,
+    typer.Option("--trust", help="Import code that a run folder names and you never ran before."),
+]
 Track = Annotated[
     str | None,
     typer.Option(

@@ -42,6 +42,7 @@ def run(
     settings: o.Set = None,
     workers: o.Workers = None,
     out: Annotated[Path | None, typer.Option(help="The run folder to create.")] = None,
+    trust: o.Trust = False,
     track: o.Track = None,
     quiet: o.Quiet = False,
     json: o.Json = False,
@@ -63,6 +64,7 @@ def run(
         guard=guard,
         precision=precision,
         device=device,
+        trust=trust,
         settings=o.overrides(
             settings, learning_rate=learning_rate, epochs=epochs, batch_size=batch_size
         ),
@@ -90,6 +92,7 @@ def resume(
             "--allow-drift", help="Resume under other settings or versions; the journal says so."
         ),
     ] = False,
+    trust: o.Trust = False,
     track: o.Track = None,
     quiet: o.Quiet = False,
     json: o.Json = False,
@@ -101,6 +104,7 @@ def resume(
             workers=workers or default_workers(),
             on_round=_heard_by(on_round, tracking, folder),
             allow_drift=allow_drift,
+            trust=trust,
         )
         tracking.update(folder, result.summary.rounds)  # a finished run calls on_round no more
     _show(result, json)

@@ -22,11 +22,12 @@ from terrafl.defences import Attack, Guard
 from terrafl.defences.robust import Aggregation
 from terrafl.errors import ConfigurationError, require
 from terrafl.experiments.compared import Compared
-from terrafl.experiments.config import RunConfig, read_configuration, resolve
+from terrafl.experiments.config import RunConfig, read_configuration, read_toml, resolve
 from terrafl.experiments.result import Result
 from terrafl.experiments.run import OnRound, execute
 from terrafl.experiments.sweep import Cell, OnCell, sweep
 from terrafl.experiments.tracking import MakeTracker, Tracking
+from terrafl.experiments.trust import require_trust
 from terrafl.models import Model
 from terrafl.runs.temporary import TemporaryFolder
 from terrafl.selection import SELECTORS, Selector
@@ -42,7 +43,8 @@ class Settings(TypedDict, total=False):
     """Settings from Python or the command line; the scenario provides the rest.
 
     ``config`` is a TOML file; ``clients`` is short for the partition's number of clients, and
-    ``settings`` is a mapping of further values in the shape of the file.
+    ``settings`` is a mapping of further values in the shape of the file. ``trust`` imports code
+    that the file of a run folder names, although it was never run here.
     """
 
     config: Path | str | None
@@ -62,6 +64,7 @@ class Settings(TypedDict, total=False):
     precision: str | None
     device: str | None
     settings: Mapping[str, object] | None
+    trust: bool
 
 
 def configure(
@@ -75,8 +78,10 @@ def configure(
     layers: list[Plain] = []
     given: Plain = {**settings, "selector": selector, "algorithm": algorithm, "seed": seed}
     file, clients = given.pop("config", None), given.pop("clients", None)
-    further = given.pop("settings", None)
+    further, trust = given.pop("settings", None), given.pop("trust", False)
     if file is not None:
+        if "versions" in read_toml(Path(file)) and not trust:  # the file of a run folder
+            require_trust(read_configuration(Path(file)), Path(file))
         layers.append(read_configuration(Path(file)))
     layers.append({key: _plain(value) for key, value in given.items() if value is not None})
     if clients is not None:

@@ -10,6 +10,7 @@ from terrafl.errors import RunFolderError, UserError
 from terrafl.experiments.config import RunConfig, read_configuration
 from terrafl.experiments.drift import drift_since, require_none, warn_of_drift
 from terrafl.experiments.result import Result
+from terrafl.experiments.trust import remember, require_trust
 from terrafl.provenance import user_code, versions
 from terrafl.runs import RunFolder
 from terrafl.runs.atomic import write_atomically
@@ -58,6 +59,7 @@ def execute(
         with folder.writing():
             folder.clear()
             _write_config(folder, config)
+        remember(config.parts.values())
         try:
             summary = train(
                 folder,
@@ -92,6 +94,7 @@ def resume(
     on_round: OnRound = lambda done, planned, accuracy: None,
     checkpoint_every_s: float = 1.0,
     allow_drift: bool = False,
+    trust: bool = False,
 ) -> Result:
     """Finish the run in a folder; a finished run is not changed.
 
@@ -104,13 +107,15 @@ def resume(
     allow_drift
         Resume although settings or versions have changed since the newest checkpoint, and note
         that in the journal; otherwise a change is refused.
+    trust
+        Import code that the folder's configuration names, although it was never run here.
     """
     from terrafl.experiments.assemble import train  # torch, see execute
 
     folder = RunFolder(Path(path))
     if not folder.is_started:
         raise RunFolderError(f"{path} holds no run: start one with terrafl run --out {path}.")
-    config = read_config(folder)
+    config = read_config(folder, trust=trust)
     if folder.is_complete:
         warn_of_drift([folder])
         return Result(config, folder.read_summary(), folder)
@@ -137,14 +142,16 @@ def resume(
     return Result(config, summary, folder)
 
 
-def read_config(folder: RunFolder) -> RunConfig:
-    """Return the configuration of the run in a folder."""
+def read_config(folder: RunFolder, *, trust: bool = False) -> RunConfig:
+    """Return the configuration of the run in a folder; unknown code in it needs ``trust``."""
     plain = read_configuration(folder.config)
     if plain.get("framework") == "flower":
         raise RunFolderError(
             f"{folder.path} holds a run on Flower: to resume it, start its server app again "
             "with the same folder."
         )
+    if not trust:
+        require_trust(plain, folder.config)
     return RunConfig.from_plain(plain)
 
 
