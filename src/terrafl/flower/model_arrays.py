@@ -104,24 +104,21 @@ class ModelArrays:
     def __init__(
         self, record: ArrayRecord, final_layer: str | None, *, wants_final_layer: bool
     ) -> None:
-        arrays = to_numpy(record)
-        self.layout = ArrayLayout.of(arrays, final_layer, wants_final_layer=wants_final_layer)
-        self.record = record
-        self._vector = self.layout.vector(arrays)
+        self.layout = ArrayLayout.of(
+            to_numpy(record), final_layer, wants_final_layer=wants_final_layer
+        )
+        self.replace(record)
 
     @property
     def vector(self) -> Vector:
         """The floating-point part of the model."""
         return self._vector
 
-    @property
-    def num_bytes(self) -> int:
-        """Size of the model on the wire."""
-        return sum(array.nbytes for array in to_numpy(self.record).values())
-
     def replace(self, record: ArrayRecord) -> Vector:
         """Take another model of the same layout; return its vector."""
-        self.record, self._vector = record, self.layout.vector(to_numpy(record))
+        arrays = to_numpy(record)
+        self.record, self._vector = record, self.layout.vector(arrays)
+        self.num_bytes = sum(array.nbytes for array in arrays.values())  # on the wire
         return self._vector
 
     def record_of(self, vector: Vector) -> ArrayRecord:
