@@ -85,7 +85,9 @@ def model(seed=0):
     )
 
 
-def numpy_app(num_examples, *, pull=0.5, answers=True, spoil=lambda content, config: None):
+def numpy_app(
+    num_examples, *, pull=0.5, answers=True, accuracy=0.5, spoil=lambda content, config: None
+):
     """Return a client app without any framework: it pulls the model towards its own.
 
     ``spoil`` may change the reply before it is sent.
@@ -115,7 +117,7 @@ def numpy_app(num_examples, *, pull=0.5, answers=True, spoil=lambda content, con
     def evaluate(message, context):
         from flwr.app import MetricRecord
 
-        metrics = MetricRecord({"num-examples": num_examples, "accuracy": 0.5})
+        metrics = MetricRecord({"num-examples": num_examples, "accuracy": accuracy})
         return Message(RecordDict({"metrics": metrics}), reply_to=message)
 
     def loss(message, context, rows):
