@@ -1,6 +1,7 @@
 """Flower in one process: its own messages, client apps and strategies, without a network."""
 
 import json
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from uuid import uuid4
 
@@ -18,6 +19,16 @@ class Node:
     config: dict = field(default_factory=dict)
     public_key: bytes = b""
     is_silent: bool = False
+
+
+@contextmanager
+def flower_process():
+    """Let messages be made outside of a Flower process, as inside one."""
+    from flwr.supercore.task_identity import TaskIdentity
+
+    TaskIdentity.task_id, TaskIdentity.run_id, TaskIdentity.node_id = 1, RUN_ID, 1
+    yield
+    TaskIdentity._task_id = TaskIdentity._run_id = TaskIdentity._node_id = None
 
 
 def local_grid(nodes):
