@@ -6,6 +6,7 @@ READY := .venv/.ready
 FLOWER := .venv-flower/bin
 FLOWER_READY := .venv-flower/.ready
 FLOWER_CLI := tests/cli/test_cli_runs.py tests/cli/test_cli_split.py
+FLOWER_PAGE := tests/reports/browser/test_flower_in_browser.py
 FLOWER_NODES := tests/flower/test_flower_processes.py
 
 DOCS_READY := .venv/.docs-ready
@@ -38,7 +39,7 @@ torture: $(READY)
 
 test-flower: $(FLOWER_READY)
 	$(FLOWER)/mypy
-	$(FLOWER)/pytest -n auto src/terrafl/flower $(FLOWER_CLI) tests/flower --ignore $(FLOWER_NODES)
+	$(FLOWER)/pytest -n auto src/terrafl/flower $(FLOWER_CLI) $(FLOWER_PAGE) tests/flower --ignore $(FLOWER_NODES)
 	$(FLOWER)/pytest $(FLOWER_NODES)
 
 dist: $(READY)

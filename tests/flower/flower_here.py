@@ -1,6 +1,7 @@
 """Flower in one process: its own messages, client apps and strategies, without a network."""
 
 import json
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from uuid import uuid4
 
@@ -18,6 +19,16 @@ class Node:
     config: dict = field(default_factory=dict)
     public_key: bytes = b""
     is_silent: bool = False
+
+
+@contextmanager
+def flower_process():
+    """Let messages be made outside of a Flower process, as inside one."""
+    from flwr.supercore.task_identity import TaskIdentity
+
+    TaskIdentity.task_id, TaskIdentity.run_id, TaskIdentity.node_id = 1, RUN_ID, 1
+    yield
+    TaskIdentity._task_id = TaskIdentity._run_id = TaskIdentity._node_id = None
 
 
 def local_grid(nodes):
@@ -85,7 +96,9 @@ def model(seed=0):
     )
 
 
-def numpy_app(num_examples, *, pull=0.5, answers=True, spoil=lambda content, config: None):
+def numpy_app(
+    num_examples, *, pull=0.5, answers=True, accuracy=0.5, spoil=lambda content, config: None
+):
     """Return a client app without any framework: it pulls the model towards its own.
 
     ``spoil`` may change the reply before it is sent.
@@ -115,7 +128,7 @@ def numpy_app(num_examples, *, pull=0.5, answers=True, spoil=lambda content, con
     def evaluate(message, context):
         from flwr.app import MetricRecord
 
-        metrics = MetricRecord({"num-examples": num_examples, "accuracy": 0.5})
+        metrics = MetricRecord({"num-examples": num_examples, "accuracy": accuracy})
         return Message(RecordDict({"metrics": metrics}), reply_to=message)
 
     def loss(message, context, rows):

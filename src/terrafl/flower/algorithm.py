@@ -12,7 +12,7 @@ from flwr.serverapp.strategy import Strategy
 
 from terrafl.algorithms import Algorithm, Mean, NotAggregated
 from terrafl.flower.history import History
-from terrafl.flower.model_arrays import ModelArrays, to_record
+from terrafl.flower.model_arrays import Arrays, ModelArrays, to_numpy, to_record
 from terrafl.flower.reply_checks import Reply
 from terrafl.flower.strategy_state import StrategyState
 from terrafl.flower.subset import weight_key
@@ -33,6 +33,8 @@ class StrategyAlgorithm(Algorithm):
         The global model, shared with the federation.
     history
         Where the strategy's metrics go.
+    keeps_updates
+        Whether updates of earlier iterations come again, after a restart without their replies.
     """
 
     name: ClassVar[str] = "flower"
@@ -40,6 +42,9 @@ class StrategyAlgorithm(Algorithm):
     strategy: Strategy
     model: ModelArrays
     history: History
+    keeps_updates: bool = False
+    # By client, what a vector does not hold: types, and arrays without floats.
+    _kept: dict[str, Arrays] = field(default_factory=dict, init=False)
     _state: StrategyState = field(init=False)
     _step: int = field(default=0, init=False)
 
@@ -51,6 +56,8 @@ class StrategyAlgorithm(Algorithm):
     ) -> Vector:
         """Let the strategy make the next model, at a step that grows by one every time."""
         self._step += 1
+        if self.keeps_updates:
+            self._kept = {u.client_id: self._reply_arrays(u) for u in updates}
         messages = [self._message(update) for update in updates]
         new, metrics = self.strategy.aggregate_train(self._step, messages)
         if new is None:
@@ -65,7 +72,7 @@ class StrategyAlgorithm(Algorithm):
         """Return the reply of an update with its weight, and its arrays if they were changed."""
         key, source = weight_key(self.strategy), update.source
         if not isinstance(source, Reply):  # an update of before a restart
-            arrays = self.model.layout.arrays(update.vector, self._global())
+            arrays = self.model.layout.arrays(update.vector, self._kept[update.client_id])
             metrics = MetricRecord({**update.metrics, key: update.weight})
             content = RecordDict({"arrays": to_record(arrays), "metrics": metrics})
             return Message(content, 0, "train")
@@ -81,19 +88,29 @@ class StrategyAlgorithm(Algorithm):
             content[metric_key] = MetricRecord({**source.metrics, key: update.weight})
         return source.message
 
-    def _global(self) -> dict[str, np.ndarray]:
-        return {name: array.numpy() for name, array in self.model.record.items()}
+    def _reply_arrays(self, update: Update) -> Arrays:
+        source = update.source
+        return source.arrays if isinstance(source, Reply) else self._kept[update.client_id]
 
     def state(self) -> State:
         """Return the strategy's state and the arrays that are not part of the vector."""
         values, arrays = self._state.collect()
-        integers = self.model.integers()
+        integers, floats = self.model.integers(), self.model.layout.places
         return {
             "step": self._step,
             "strategy": values,
             "integers": list(integers),
             "dtypes": self.model.dtypes(),
+            "kept": {
+                c: {k: a.dtype.str for k, a in kept.items()} for c, kept in self._kept.items()
+            },
             **{f"integer/{i}": array for i, array in enumerate(integers.values())},
+            **{
+                f"kept/{i}/{name}": array
+                for i, kept in enumerate(self._kept.values())
+                for name, array in kept.items()
+                if name not in floats
+            },
             **{f"strategy/{place}": array for place, array in arrays.items()},
         }
 
@@ -107,4 +124,9 @@ class StrategyAlgorithm(Algorithm):
         assert isinstance(names, Sequence)
         integers = {str(name): arrays[f"integer/{i}"] for i, name in enumerate(names)}
         self.model.restore(integers, state["dtypes"])  # type: ignore[arg-type]  # as stored
+        current = to_numpy(self.model.record)
+        self._kept = {
+            client: {k: arrays.get(f"kept/{i}/{k}", current[k]).astype(t) for k, t in types.items()}
+            for i, (client, types) in enumerate(state["kept"].items())  # type: ignore[union-attr]
+        }
         self._step = int(state["step"])  # type: ignore[arg-type]  # as stored

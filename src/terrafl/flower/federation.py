@@ -16,6 +16,7 @@ from flwr.app import ArrayRecord, ConfigRecord, Message, MetricRecord
 from flwr.serverapp import Grid
 from flwr.serverapp.strategy import Strategy
 
+from terrafl.errors import require
 from terrafl.federation.protocol import (
     Answers,
     Evaluation,
@@ -243,13 +244,13 @@ class FlowerFederation:
         federated = self.history.evaluate.get(number)
         metrics = self.evaluate_centrally(number, record) if self.evaluate_fn else federated
         accuracy = metrics.get(self.accuracy_key) if metrics is not None else None
-        if metrics is None or not _is_finite(accuracy):
+        if metrics is None or not _is_score(accuracy):
             return None
         own = federated.get(self.accuracy_key) if federated is not None else None
         loss = metrics.get("loss")
         return Evaluation(
             score=float(accuracy),
-            score_participating=float(own) if _is_finite(own) else float(accuracy),
+            score_participating=float(own) if _is_score(own) else float(accuracy),
             loss=float(loss) if _is_finite(loss) else None,
         )
 
@@ -259,6 +260,9 @@ class FlowerFederation:
             metrics = self.evaluate_fn(number, record)
             _log.info("evaluation on the server: %s", metrics)
             if metrics is not None:
+                accuracy = metrics.get(self.accuracy_key)
+                possible = not _is_finite(accuracy) or _is_score(accuracy)
+                require(possible, self.accuracy_key, accuracy, "a fraction of at most 1")
                 self.history.central[number] = metrics
         return self.history.central.get(number)
 
@@ -291,6 +295,10 @@ class FlowerFederation:
         """Take up a state that :meth:`state` returned."""
         self.roster.sizes |= state["sizes"]  # type: ignore[arg-type]  # as stored
         self.history.restore(state["history"])  # type: ignore[arg-type]  # as stored
+
+
+def _is_score(value: object) -> TypeGuard[int | float]:
+    return _is_finite(value) and value <= 1
 
 
 def _is_finite(value: object) -> TypeGuard[int | float]:

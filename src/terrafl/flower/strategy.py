@@ -180,7 +180,9 @@ class ClientSelection(Strategy):
                 ),
                 federation=federation,
                 selector=self.selector,
-                algorithm=StrategyAlgorithm(self.strategy, model, history),
+                algorithm=StrategyAlgorithm(
+                    self.strategy, model, history, keeps_updates=self.selector.keeps_updates
+                ),
                 guard=self.guard,
                 record=record,
                 initial_model=model.vector,

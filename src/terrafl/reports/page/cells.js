@@ -14,7 +14,9 @@ const cells = (() => {
     const by = {size: sizes, skew: distances, participation: taken}[key];
     if (key === "label" && labels.length)
       places.sort((a, b) => labels[a] - labels[b] || (sizes[b] ?? 0) - (sizes[a] ?? 0));
-    else if (by && by.length) places.sort((a, b) => by[b] - by[a] || a - b);
+    else if (by && by.length)
+      // A client that joined a run on Flower later has no known size.
+      places.sort((a, b) => (by[b] ?? -1) - (by[a] ?? -1) || a - b);
     return places;
   }
 

@@ -38,6 +38,8 @@ const explorer = (() => {
     const heatBox = dom.html("div", {class: "heat-box"});
     const words = dom.html("p", {class: "in-words", "aria-live": "polite"});
     const pickers = dom.html("div", {class: "controls"});
+    let sorter = dom.html("span", {});
+    let sortable = "";
     const step = (/** @type {number} */ by) => go(rounds()[place() + by]);
     treeCard.replaceChildren(
       pickers,
@@ -69,10 +71,7 @@ const explorer = (() => {
           view.what = /** @type {any} */ (value);
           drawHeat();
         }),
-        dom.choice("Sort clients by", heat.SORTS, view.sort, (value) => {
-          view.sort = value;
-          drawHeat();
-        }),
+        sorter,
       ),
       heatBox,
     );
@@ -169,8 +168,23 @@ const explorer = (() => {
       tree.draw(treeBox, view.run, view.round, (client) => map?.point(client));
     }
 
+    /** @param {Run} run */
+    function drawSorter(run) {
+      const sorts = heat.sortsOf(run);
+      if (JSON.stringify(sorts) === sortable) return;
+      sortable = JSON.stringify(sorts);
+      if (!sorts.some(({value}) => value === view.sort)) view.sort = sorts[0].value;
+      const fresh = dom.choice("Sort clients by", sorts, view.sort, (value) => {
+        view.sort = value;
+        drawHeat();
+      });
+      sorter.replaceWith(fresh);
+      sorter = fresh;
+    }
+
     function drawHeat() {
       if (!view.run) return;
+      drawSorter(view.run);
       map = heat.draw(heatBox, view.run, view, go);
       map.mark(view.round);
     }

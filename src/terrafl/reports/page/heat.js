@@ -307,5 +307,13 @@ const heat = (() => {
     });
   }
 
-  return {draw, SORTS, SHOWN};
+  /** The orders that a run can be shown in: a server does not see labels. @param {Run} run */
+  function sortsOf(run) {
+    const {sizes, distances, labels} = run.federation;
+    /** @type {Record<string, any[]>} */
+    const columns = {size: sizes, skew: distances, label: labels};
+    return SORTS.filter(({value}) => columns[value]?.length !== 0);
+  }
+
+  return {draw, sortsOf, SHOWN};
 })();

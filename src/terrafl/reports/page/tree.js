@@ -68,7 +68,7 @@ const tree = (() => {
    */
   function drawBars(run, step, bars, y, most) {
     const height = (/** @type {number | null} */ value) =>
-      value == null ? 3 : Math.max(2, (value / most) * ROW);
+      value == null ? 3 : Math.max(2, (value / (most || 1)) * ROW);
     return bars.flatMap((bar) => {
       const tall = height(bar.value);
       const kind = bar.value == null ? "unknown" : bar.hard ? "hard" : step.tau ? "easy" : "only";
@@ -122,6 +122,14 @@ const tree = (() => {
     return marks;
   }
 
+  /** The ends of the scale; none while no value is known. @param {number} y @param {number} most */
+  function scale(y, most) {
+    if (!most) return [];
+    const end = (/** @type {number} */ at, /** @type {string} */ text) =>
+      dom.svg("text", {class: "scale", x: LEFT - 6, y: at}, text);
+    return [end(y - ROW + 8, numbers.short(most)), end(y, "0")];
+  }
+
   /** @param {number} n @param {string} one @param {string} [many] */
   const counted = (n, one, many = `${one}s`) => `${numbers.whole(n)} ${n === 1 ? one : many}`;
 
@@ -138,12 +146,17 @@ const tree = (() => {
   function inWords(run, round, steps) {
     if (!steps.length) return `Round ${round + 1}: no client trained.`;
     const opening = `Round ${round + 1}: ${counted(steps[0].clients.length, "client")} drawn`;
-    if (!steps.some(({tau}) => tau))
-      return `${opening}. Each trained once; this method does not split.`;
+    const ended = round < run.done;
+    if (!steps.some(({tau}) => tau)) {
+      if (!ended) return `${opening}. The round is in progress.`;
+      return run.steps.tau.some((tau) => tau)
+        ? `${opening}. The round ended without a split.`
+        : `${opening}. Each trained once; this method does not split.`;
+    }
     const parts = steps.map((step, i) => {
       const known = step.values.filter((value) => value != null).length;
       const hard = known - step.tau;
-      if (!step.tau) return "Then the round is in progress.";
+      if (!step.tau) return ended ? "Then the round ended." : "Then the round is in progress.";
       const range = `${ordinal(Math.max(1, step.q1))} to ${ordinal(step.q3)}`;
       const split = `Split after the ${ordinal(step.tau)} of ${counted(known, "client")} (allowed: ${range})`;
       if (i + 1 < steps.length)
@@ -163,7 +176,7 @@ const tree = (() => {
     const steps = model.stepsOf(run, round);
     const width = Math.max(200, box.clientWidth - LEFT - RIGHT);
     const laid = steps.map((step) => layOut(run, step, width));
-    const most = Math.max(1e-12, ...steps.flatMap(({values}) => values.map((value) => value ?? 0)));
+    const most = Math.max(0, ...steps.flatMap(({values}) => values.map((value) => value ?? 0)));
     const height = TOP + steps.length * ROW + Math.max(0, steps.length - 1) * GAP + 20;
     const foot = (/** @type {number} */ i) => TOP + ROW + i * (ROW + GAP);
     const picture = dom.svg("svg", {
@@ -180,8 +193,7 @@ const tree = (() => {
         picture.append(...ribbons(bars, laid[i + 1], y + 18, foot(i + 1) - ROW - 20));
       picture.append(
         dom.svg("line", {class: "ground", x1: LEFT, x2: LEFT + width, y1: y, y2: y}),
-        dom.svg("text", {class: "scale", x: LEFT - 6, y: y - ROW + 8}, numbers.short(most)),
-        dom.svg("text", {class: "scale", x: LEFT - 6, y}, "0"),
+        ...scale(y, most),
         dom.svg(
           "text",
           {class: "row", transform: `translate(11,${y - ROW / 2}) rotate(-90)`},
@@ -204,7 +216,7 @@ const tree = (() => {
         dom.html("div", {class: "tip-row"}, dom.html("span", {}, name), dom.html("b", {}, value)),
       );
     if (bar) add(run.signal.replace("_", " "), numbers.short(bar.value));
-    if (sizes.length) add("examples", numbers.whole(sizes[client]));
+    if (sizes[client] != null) add("examples", numbers.whole(sizes[client]));
     if (labels.length) add("main label", String(labels[client]));
     if (distances.length) add("label skew", numbers.fixed(distances[client]));
     if (bar?.hard) add("cluster", "hard");

@@ -1,4 +1,4 @@
-"""Bad replies: each is dropped with its reason, and the round goes on."""
+"""Checks of replies: a bad one is dropped with its reason, and the round continues."""
 
 import numpy as np
 import pytest
@@ -164,7 +164,7 @@ def test_a_model_that_overflows_on_the_server_is_not_taken(tmp_path):
     assert result.arrays == model()
 
 
-def test_a_missing_loss_is_said_by_name(tmp_path):
+def test_a_missing_loss_is_named(tmp_path):
     nodes = federation(4, spoil=lambda c, _: without("metrics", "train_squared_loss")(c))
 
     ClientSelection(FedAvg(), Oort(), clients_per_round=4, out=tmp_path).start(
@@ -207,7 +207,7 @@ numbers = st.one_of(
     kind=st.sampled_from(["numpy.ndarray", "pickle", ""]),
 )
 @settings(derandomize=True, deadline=None, max_examples=300)
-def test_whatever_a_client_sends_the_border_has_an_answer(data, shape, metrics, kind):
+def test_the_checks_give_a_reason_for_anything_a_client_can_send(data, shape, metrics, kind):
     from flwr.app import Message, RecordDict
 
     sent = {"a": np.zeros(2, dtype=np.float32)}
