@@ -11,7 +11,9 @@ from flwr.app import Message, MetricRecord, RecordDict
 from flwr.serverapp.strategy import Strategy
 
 from terrafl.algorithms import Mean, NotAggregated
+from terrafl.algorithms.given_weights import mean_of_given_weights
 from terrafl.algorithms.protocol import Array
+from terrafl.errors import ConfigurationError
 from terrafl.flower.history import History
 from terrafl.flower.model_arrays import ModelArrays, to_record
 from terrafl.flower.reply_checks import Reply
@@ -60,6 +62,11 @@ class StrategyAlgorithm:
         self, received: Vector, updates: Sequence[Update], population: Population, mean: Mean
     ) -> Vector:
         """Let the strategy make the next model, at a step that grows by one every time."""
+        if mean is mean_of_given_weights:
+            raise ConfigurationError(
+                "given weights cannot be used with a Flower strategy, which has its own mean; got "
+                f"{type(self.strategy).__name__}: return a Cohort without weights."
+            )
         self._step += 1
         messages = [self._message(update) for update in updates]
         new, metrics = self.strategy.aggregate_train(self._step, messages)

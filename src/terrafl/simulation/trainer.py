@@ -19,7 +19,7 @@ from terrafl.models.flat import FlatNetwork
 from terrafl.seeds import stream, torch_stream
 from terrafl.simulation.batched import GROUP_SIZE, BatchedTrainer, is_batchable
 from terrafl.simulation.executor import EVALUATION_BATCH
-from terrafl.simulation.job import OF_LOSSES, Arrays, Job, Precision, Trained, TrainTask
+from terrafl.simulation.job import Arrays, Job, Precision, Trained, TrainTask
 from terrafl.simulation.local_training import LocalTraining
 
 __all__ = ["Trainer"]
@@ -125,7 +125,8 @@ class Trainer:
         corrects = job.algorithm.corrects_gradients
         optimizer = _optimizer(parameters, job.training, learning_rate)
         received = [p.detach().clone() for p in parameters] if corrects else []
-        totals = {name: 0.0 for name in OF_LOSSES if name in job.needs}
+        of_losses = job.of_losses
+        totals = dict.fromkeys(of_losses, 0.0)
         for rows in batches:
             x, y = self._gather(rows[rows >= 0])
             optimizer.zero_grad(set_to_none=True)
@@ -137,7 +138,7 @@ class Trainer:
             optimizer.step()
             if totals:
                 for name in totals:
-                    totals[name] += float(OF_LOSSES[name](losses.detach().double()).sum())
+                    totals[name] += float(of_losses[name](losses.detach().double()).sum())
         return totals
 
     def loss(
