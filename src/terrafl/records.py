@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Protocol, TypeAlias
+from dataclasses import dataclass, field, fields, replace
+from typing import Final, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 from terrafl.errors import require
 
 __all__ = [
+    "MEASURED_FIELDS",
     "ClientVectors",
     "Cohort",
     "Json",
+    "Measured",
     "Population",
     "Refusal",
     "Report",
@@ -26,6 +28,9 @@ __all__ = [
 
 Vector = NDArray[np.float32]
 """A model: parameters first, then buffers such as a batch norm's running statistics."""
+
+Measured: TypeAlias = "float | NDArray[np.floating]"
+"""The value of a measurement in a report."""
 
 Json: TypeAlias = "str | int | float | bool | Sequence[Json] | Mapping[str, Json] | None"
 
@@ -113,6 +118,15 @@ class Report:
         Mean of the squared per-example training loss over the examples seen.
     duration_s
         Seconds that the client took.
+    extra
+        Measurements that a user registered (:mod:`terrafl.selection.needs`), by name.
+
+    Examples
+    --------
+    >>> report = Report(client_id="a", round=0, iteration=0, num_examples=9, loss=0.5)
+    >>> report = report.with_values({"cubed_loss": 0.25})
+    >>> report.value("loss"), report.value("cubed_loss"), report.value("update_norm")
+    (0.5, 0.25, None)
     """
 
     client_id: str
@@ -127,6 +141,30 @@ class Report:
     loss: float | None = None
     squared_loss: float | None = None
     duration_s: float | None = None
+    extra: Mapping[str, Measured | None] = field(default_factory=dict)
+
+    def value(self, name: str) -> Measured | None:
+        """Return a measurement by name; ``None`` if the report does not carry it."""
+        if name in MEASURED_FIELDS:
+            value: Measured | None = getattr(self, name)
+            return value
+        return self.extra.get(name)
+
+    def with_values(self, values: Mapping[str, Measured | None]) -> Report:
+        """Return this report with these measurements."""
+        own = {name: value for name, value in values.items() if name in MEASURED_FIELDS}
+        extra = {name: value for name, value in values.items() if name not in MEASURED_FIELDS}
+        return replace(self, **own, extra={**self.extra, **extra})  # type: ignore[arg-type]  # by field
+
+
+MEASURED_FIELDS: Final = frozenset(f.name for f in fields(Report)) - {
+    "client_id",
+    "round",
+    "iteration",
+    "num_examples",
+    "extra",
+}
+"""The measurements that are attributes of a report."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -222,7 +260,7 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Cohort:
-    """Who trains next, and why.
+    r"""Who trains next, and why.
 
     Parameters
     ----------
@@ -232,11 +270,15 @@ class Cohort:
         How often each was drawn. A client drawn twice trains once and weighs twice.
     why
         The decision, as one journal event (``{"event": "split", ...}``); may be empty.
+    weights
+        Given weights $w_k$, one per client; empty: the selector's ``averaging``. With them the
+        mean is $\theta + \sum_k w_k (\theta^k - \theta)$.
     """
 
     clients: tuple[str, ...] = ()
     draws: tuple[int, ...] = ()
     why: Mapping[str, Json] = field(default_factory=dict)
+    weights: tuple[float, ...] = ()
 
     @classmethod
     def of(cls, client_ids: Iterable[str], why: Mapping[str, Json] | None = None) -> Cohort:
@@ -245,11 +287,26 @@ class Cohort:
         Examples
         --------
         >>> Cohort.of(["b", "a", "b"])
-        Cohort(clients=('a', 'b'), draws=(1, 2), why={})
+        Cohort(clients=('a', 'b'), draws=(1, 2), why={}, weights=())
         """
         counts = Counter(client_ids)
         clients = tuple(sorted(counts))
         return cls(clients, tuple(counts[c] for c in clients), why or {})
+
+    @classmethod
+    def weighted(
+        cls, weights: Mapping[str, float], why: Mapping[str, Json] | None = None
+    ) -> Cohort:
+        """Collect clients with given weights, in string order.
+
+        Examples
+        --------
+        >>> Cohort.weighted({"b": 0.5, "a": 1.5}).weights
+        (1.5, 0.5)
+        """
+        clients = tuple(sorted(weights))
+        given = tuple(float(weights[c]) for c in clients)
+        return cls(clients, (1,) * len(clients), why or {}, given)
 
     def __len__(self) -> int:
         return len(self.clients)

@@ -9,6 +9,7 @@ from unittest.mock import patch
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from made_contexts import a_context
 
 from terrafl.cli import main as cli
 from terrafl.selection import Report, Terraform
@@ -355,7 +356,7 @@ def test_the_command_cuts_as_the_selector_does(clients, eta, weighting):
         )
         for client in clients
     ]
-    cohort = Terraform(eta=eta, weighting=weighting).refine(reports)
+    cohort = Terraform(eta=eta, weighting=weighting).refine(reports, a_context())
     assert code == 0
     assert answer["order"] == [client["id"] for client in cohort.why["clients"]]
     assert answer["easy"] + answer["hard"] == answer["order"]

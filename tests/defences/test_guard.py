@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from made_contexts import a_context
 from made_updates import an_update
 
 from terrafl.defences import Guard, Iteration
@@ -231,7 +232,7 @@ def test_an_update_of_unusual_length_is_set_aside_when_asked_for():
     assert abs(logs[-1] - middle) > 3.5 * spread
     assert max(abs(log - middle) for log in logs[:-1]) < 3.5 * spread
     assert actions(seen) == [("quarantined", "x"), ("quarantined", "y")]
-    assert [u.client_id for u in seen.models] == [update.client_id for update, _ in usual]
+    assert [m.vector.tobytes() for m in seen.models] == [m.vector.tobytes() for m, _ in usual]
     assert list(seen.reports) == [report for _, report in usual]
 
 
@@ -255,8 +256,8 @@ def test_one_client_can_no_longer_switch_the_split_off():
     honest = [sent(c, 1.0 + i / 10, size=100 + i) for i, c in enumerate(names[1:])]
     liar = sent("a", 1.0, size=2**40)
 
-    literal = Terraform(eta=1).refine([report for _, report in [liar, *honest]])
-    guarded = Terraform(eta=1).refine(inspected(Guard(), liar, *honest).reports)
+    literal = Terraform(eta=1).refine([report for _, report in [liar, *honest]], a_context())
+    guarded = Terraform(eta=1).refine(inspected(Guard(), liar, *honest).reports, a_context())
 
     assert "empty_range" in literal.why
     assert "empty_range" not in guarded.why

@@ -155,11 +155,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from terrafl.selection import Cohort
+from terrafl.selection import Cohort, Selector
 
 
 @dataclass(slots=True, kw_only=True)
-class First:
+class First(Selector):
     """Take the first clients in the order of ids, always."""
 
     name: ClassVar[str] = "first"
@@ -169,22 +169,9 @@ class First:
     step: int = 1
     rounds_seen: int = 0
 
-    @property
-    def needs(self):
-        return frozenset()
-
     def draw(self, context):
         count = round(self.share * len(context.population))
         return Cohort.of(context.population.ids[: count * self.step : self.step].tolist())
-
-    def refine(self, reports):
-        return Cohort()
-
-    def state(self):
-        return {}
-
-    def restore(self, state):
-        pass
 
 
 @dataclass

@@ -16,6 +16,7 @@ from terrafl.errors import ConfigurationError
 from terrafl.flower import ClientSelection, report
 from terrafl.flower.model_arrays import ArrayLayout
 from terrafl.flower.subset import SubsetGrid
+from terrafl.selection.needs import measure
 
 pytestmark = pytest.mark.usefixtures("flower")
 
@@ -44,7 +45,7 @@ def test_the_update_of_the_final_layer_is_what_its_formula_says(shapes, weight, 
     needs = {"update_norm", "weight_norm", "bias_norm", "weight_update", "bias_update"}
 
     flat = ArrayLayout.of(before, wants_final_layer=True)
-    found = flat.final_layer.measure(flat.vector(after), flat.vector(before), needs)
+    found = measure(needs, flat.vector(after), flat.vector(before), flat.final_layer)
 
     changes = {
         key: [float(a) - float(b) for a, b in zip(after[key].flat, before[key].flat, strict=True)]

@@ -8,10 +8,11 @@ from functools import cache
 
 import numpy as np
 import pytest
+from made_contexts import a_context
 from safetensors.numpy import load, save
 
 from terrafl.seeds import stream
-from terrafl.selection.protocol import Context, Population
+from terrafl.selection.protocol import Population
 from terrafl.selection.report import Report, judge
 
 NUM_CLASSES, NUM_FEATURES = 5, 3
@@ -20,28 +21,6 @@ NUM_CLASSES, NUM_FEATURES = 5, 3
 def a_population(num_clients=40):
     sizes = stream(1, "sizes").integers(5, 200, size=num_clients).tolist()
     return Population.of({f"c{i:02d}": size for i, size in enumerate(sizes)})
-
-
-@cache
-def a_loss(seed, round, client):
-    return stream(seed, "loss", round=round, client=client).random()
-
-
-def a_context(
-    population, *, round=0, clients_per_round=5, num_rounds=30, seed=0, available=None, losses=None
-):
-    def made_up(clients, *, sample_size=None):
-        return np.array([a_loss(seed, round, client) for client in clients])
-
-    return Context(
-        round=round,
-        num_rounds=num_rounds,
-        clients_per_round=clients_per_round,
-        population=population,
-        generator=stream(seed, "selection", round=round),
-        losses=losses or made_up,
-        available=available,
-    )
 
 
 @cache
@@ -111,7 +90,8 @@ class Talk:
                 iteration=iteration,
                 needs=self.selector.needs,
             )
-            cohort, iteration = self.selector.refine(accepted), iteration + 1
+            iteration += 1
+            cohort = self.selector.refine(accepted, replace(context, iteration=iteration))
             self._heard(number, iteration, cohort)
         return self.cohorts
 

@@ -48,6 +48,10 @@ def make(request):
     return CONFIGURATIONS[request.param]
 
 
+def draws_with_replacement(selector):
+    return isinstance(selector, HBase) and selector.replace
+
+
 def half_reach(number, count):
     return stream(9, "reach", round=number).random(count) < 0.5
 
@@ -97,7 +101,7 @@ def test_nobody_is_drawn_twice_unless_the_method_says_so(make, talk):
     cohorts = talk(make()).rounds()
 
     drawn = [count for _, _, cohort in cohorts for count in cohort.draws]
-    if not getattr(make(), "replace", False):
+    if not draws_with_replacement(make()):
         assert set(drawn) == {1}
     assert all(list(c.clients) == sorted(set(c.clients)) for _, _, c in cohorts)
 
@@ -123,7 +127,7 @@ def test_any_reach_and_any_number_asked_for_are_met(name, talk, make_population,
     )
 
     for _, iteration, cohort in conversation.rounds(range(4)):
-        if iteration == 0 and not getattr(make(), "replace", False):
+        if iteration == 0 and not draws_with_replacement(make()):
             assert len(cohort) == min(wanted, sum(mask))
 
 

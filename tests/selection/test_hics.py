@@ -5,6 +5,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from made_contexts import a_context
 
 from terrafl.errors import ConfigurationError
 from terrafl.selection.hics import HiCSFL
@@ -21,7 +22,9 @@ def two_kinds(make_report):
     """Return a selector that knows two balanced and two unbalanced clients."""
     selector = HiCSFL(num_clusters=2)
     updates = {"a": BALANCED, "b": BALANCED, "c": SKEWED, "d": SKEWED}
-    selector.refine([make_report(c, bias_update=update) for c, update in updates.items()])
+    selector.refine(
+        [make_report(c, bias_update=update) for c, update in updates.items()], a_context()
+    )
     return selector
 
 
@@ -163,7 +166,7 @@ def test_a_cluster_without_anybody_left_is_passed_over(make_context, make_report
 def test_an_update_is_refreshed_whenever_its_client_takes_part(make_context, make_report):
     population = Population.of(dict.fromkeys("abcd", 10))
     selector = two_kinds(make_report)
-    selector.refine([make_report("a", round=1, bias_update=SKEWED)])
+    selector.refine([make_report("a", round=1, bias_update=SKEWED)], a_context())
 
     cohort = selector.draw(make_context(population, round=5, clients_per_round=2))
 
@@ -177,7 +180,7 @@ def test_the_program_measures_entropy_on_row_means_and_draws_uniformly_inside(
     selector = HiCSFL(compat="released", num_clusters=1)
     weight = np.array([[0.05, 0.05], [0.0, 0.0]])
     update = {"weight_update": weight, "bias_update": np.zeros(2)}
-    selector.refine([make_report(client, **update) for client in "ab"])
+    selector.refine([make_report(client, **update) for client in "ab"], a_context())
 
     cohorts = [
         selector.draw(make_context(population, round=5, clients_per_round=1, seed=seed))
@@ -200,7 +203,8 @@ def test_the_program_takes_angles_between_weights_and_biases_together(make_conte
         [
             make_report(client, weight_update=sign * weight, bias_update=np.zeros(2))
             for client, sign in signs.items()
-        ]
+        ],
+        a_context(),
     )
 
     cohort = selector.draw(make_context(population, round=5, clients_per_round=4))
@@ -212,8 +216,8 @@ def test_updates_of_another_length_are_ignored(make_context, make_report):
     population = Population.of(dict.fromkeys("abcd", 10))
     selector = HiCSFL()
     odd = {"a": np.zeros(9)}
-    selector.refine([make_report(c, bias_update=odd.get(c, SKEWED)) for c in "abc"])
-    selector.refine([make_report("d", round=1, bias_update=np.zeros((2, 9)))])
+    selector.refine([make_report(c, bias_update=odd.get(c, SKEWED)) for c in "abc"], a_context())
+    selector.refine([make_report("d", round=1, bias_update=np.zeros((2, 9)))], a_context())
 
     cohort = selector.draw(make_context(population, round=1, clients_per_round=4))
 
@@ -224,7 +228,9 @@ def test_updates_of_another_length_are_ignored(make_context, make_report):
 @pytest.mark.parametrize("weight", [np.array(0.5), np.ones(3), np.ones((2, 3, 4))])
 def test_a_weight_of_any_shape_is_survived(make_context, make_report, weight):
     selector = HiCSFL(compat="released")
-    selector.refine([make_report("a", weight_update=weight), make_report("b"), make_report("c")])
+    selector.refine(
+        [make_report("a", weight_update=weight), make_report("b"), make_report("c")], a_context()
+    )
 
     cohort = selector.draw(make_context(Population.of({"a": 1, "b": 1, "c": 1}), round=1))
 

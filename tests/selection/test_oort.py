@@ -5,6 +5,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from made_contexts import a_context
 
 from terrafl.selection.oort import Oort
 from terrafl.selection.protocol import Population
@@ -28,7 +29,9 @@ def told(selector, make_report, reports):
     """Let each client report its size and loss in its round."""
     for client, (number, size, loss) in reports.items():
         measured = dict.fromkeys(selector.needs & {"loss", "squared_loss"}, loss)
-        selector.refine([make_report(client, round=number, num_examples=size, **measured)])
+        selector.refine(
+            [make_report(client, round=number, num_examples=size, **measured)], a_context()
+        )
     return selector
 
 
@@ -109,7 +112,9 @@ def test_a_high_utility_beyond_the_clip_counts_no_more_than_the_clip(make_contex
     population = Population.of(dict.fromkeys("abcdef", 1))
     selector = Oort(exploration=0.0, exploration_min=0.0, cut_off=0.0, clip_quantile=0.5)
     losses = dict(zip("abcdef", [1.0, 1.0, 1.0, 1.0, 1.0, 1e12], strict=True))
-    selector.refine([make_report(c, num_examples=1, squared_loss=losses[c]) for c in "abcdef"])
+    selector.refine(
+        [make_report(c, num_examples=1, squared_loss=losses[c]) for c in "abcdef"], a_context()
+    )
 
     got = frequencies(selector, make_context, population, round=1)
 
@@ -130,9 +135,11 @@ def test_a_client_is_excluded_after_more_than_the_cap(make_context, make_report)
     population = Population.of(dict.fromkeys("abc", 1))
     selector = Oort(max_participations=2)
     for number in range(3):
-        selector.refine([make_report("a", round=number, squared_loss=1e6)])
-        selector.refine([make_report("b", round=number, squared_loss=1e-6)] if number < 2 else [])
-    selector.refine([make_report("c", round=0, squared_loss=1e-6)])
+        selector.refine([make_report("a", round=number, squared_loss=1e6)], a_context())
+        selector.refine(
+            [make_report("b", round=number, squared_loss=1e-6)] if number < 2 else [], a_context()
+        )
+    selector.refine([make_report("c", round=0, squared_loss=1e-6)], a_context())
 
     cohort = selector.draw(make_context(population, round=3, clients_per_round=2))
 
@@ -161,7 +168,7 @@ def test_a_client_that_never_reported_is_still_unexplored(make_context):
     population = Population.of(dict.fromkeys("ab", 1))
     selector = Oort()
     first = selector.draw(make_context(population, clients_per_round=2))
-    selector.refine([])
+    selector.refine([], a_context())
 
     second = selector.draw(make_context(population, round=1, clients_per_round=2))
 
@@ -170,7 +177,7 @@ def test_a_client_that_never_reported_is_still_unexplored(make_context):
 
 def test_a_client_that_joins_is_unexplored(make_context, make_report):
     selector = Oort(exploration=1.0, exploration_min=1.0)
-    selector.refine([make_report(client) for client in "ac"])
+    selector.refine([make_report(client) for client in "ac"], a_context())
     grown = Population.of(dict.fromkeys("abc", 1))
 
     cohort = selector.draw(make_context(grown, round=1, clients_per_round=2))
@@ -184,7 +191,8 @@ def test_measured_durations_slow_a_client_down(make_context, make_report):
     selector = Oort(durations="measured", exploration_min=0.0, exploration=0.0, cut_off=0.0)
     seconds = {"a": 1.0, "b": 1.0, "c": 1000.0}
     selector.refine(
-        [make_report(c, num_examples=9, squared_loss=1.0, duration_s=seconds[c]) for c in "abc"]
+        [make_report(c, num_examples=9, squared_loss=1.0, duration_s=seconds[c]) for c in "abc"],
+        a_context(),
     )
 
     drawn = {
@@ -271,7 +279,7 @@ def test_a_client_costs_at_most_a_hundred_bytes(make_context, make_report):
     population = Population.of({f"client-{i:06d}": 10 for i in range(5000)})
     selector = Oort(durations="measured")
     selector.draw(make_context(population))
-    selector.refine([make_report(client) for client in population.ids.tolist()])
+    selector.refine([make_report(client) for client in population.ids.tolist()], a_context())
 
     remembered = sum(array.nbytes for array in selector.state().values())
     assert remembered <= 100 * len(population)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from made_contexts import a_context
 
 from terrafl.errors import ConfigurationError
 from terrafl.selection.power_of_choice import PowerOfChoice
@@ -97,7 +98,9 @@ def test_rpow_d_asks_nobody_and_prefers_who_was_never_picked(make_context, make_
         cohort = selector.draw(context)
         drawn.append(cohort.clients)
         reported = {"a": 0.1, "b": 0.9, "c": 0.5, "d": 0.7, "e": 0.3}
-        selector.refine([make_report(c, round=number, loss=reported[c]) for c in cohort.clients])
+        selector.refine(
+            [make_report(c, round=number, loss=reported[c]) for c in cohort.clients], a_context()
+        )
 
     # Never picked first, by id; then e and the highest loss reported; then the two highest.
     assert drawn == [("a", "b"), ("c", "d"), ("b", "e"), ("b", "d")]
@@ -108,7 +111,7 @@ def test_rpow_d_takes_a_client_whose_report_was_refused_as_never_picked(make_con
     population = population_of("abc")
     selector = PowerOfChoice(variant="rpow-d", candidates="all")
     first = selector.draw(make_context(population, clients_per_round=2))
-    selector.refine([])
+    selector.refine([], a_context())
 
     second = selector.draw(make_context(population, round=1, clients_per_round=2))
 

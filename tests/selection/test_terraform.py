@@ -6,6 +6,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from made_contexts import a_context
 
 from terrafl.errors import ConfigurationError
 from terrafl.selection.protocol import Cohort
@@ -34,7 +35,7 @@ EIGHT = reports([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0])
 
 
 def test_the_clients_after_the_best_cut_train_again():
-    cohort = Terraform(eta=4).refine(EIGHT)
+    cohort = Terraform(eta=4).refine(EIGHT, a_context())
 
     assert cohort.clients == ("e", "f", "g", "h")
     assert cohort.draws == (1, 1, 1, 1)
@@ -42,7 +43,9 @@ def test_the_clients_after_the_best_cut_train_again():
 
 def test_the_cut_is_sought_between_the_quartiles_only():
     # A cut that leaves the far client alone would be better, but lies beyond k_Q3 = 6.
-    cohort = Terraform(eta=1).refine(reports([1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 99.0]))
+    cohort = Terraform(eta=1).refine(
+        reports([1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 99.0]), a_context()
+    )
 
     assert cohort.clients == ("f", "g", "h")
 
@@ -50,14 +53,16 @@ def test_the_cut_is_sought_between_the_quartiles_only():
 def test_a_wider_range_finds_the_cut_beyond_the_quartiles():
     terraform = Terraform(eta=1, search_range=("Q1", 1))
 
-    cohort = terraform.refine(reports([1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 99.0]))
+    cohort = terraform.refine(reports([1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 99.0]), a_context())
 
     assert cohort.clients == ("h",)
 
 
 def test_the_quartiles_are_of_the_data_not_of_the_clients():
     # Client h, the hardest, holds most of the data: both quartiles fall on it.
-    cohort = Terraform(eta=1).refine(reports([1, 2, 3, 4, 5, 6, 7, 8.0], [1] * 7 + [93]))
+    cohort = Terraform(eta=1).refine(
+        reports([1, 2, 3, 4, 5, 6, 7, 8.0], [1] * 7 + [93]), a_context()
+    )
 
     assert cohort.why["k_q1"] == cohort.why["k_q3"] == 8
     assert cohort.clients == ("h",)
@@ -65,7 +70,7 @@ def test_the_quartiles_are_of_the_data_not_of_the_clients():
 
 @pytest.mark.parametrize(("eta", "goes_on"), [(3, True), (4, True), (5, False)])
 def test_a_hard_set_smaller_than_eta_ends_the_round(eta, goes_on):
-    cohort = Terraform(eta=eta).refine(EIGHT)
+    cohort = Terraform(eta=eta).refine(EIGHT, a_context())
 
     assert bool(cohort) is goes_on
 
@@ -74,13 +79,14 @@ def test_a_hard_set_smaller_than_eta_ends_the_round(eta, goes_on):
 def test_the_most_iterations_are_never_exceeded(iteration, goes_on):
     terraform = Terraform(eta=1, max_iterations=2)
 
-    cohort = terraform.refine(reports([1.0, 2.0, 3.0, 4.0, 5.0], iteration=iteration))
+    heard = reports([1.0, 2.0, 3.0, 4.0, 5.0], iteration=iteration)
+    cohort = terraform.refine(heard, a_context(iteration=iteration + 1))
 
     assert bool(cohort) is goes_on
 
 
 def test_the_event_of_a_split_says_what_was_cut_where():
-    cohort = Terraform(eta=2).refine(reports([5.0, 0.1, 0.3, 4.0], [10, 20, 30, 40]))
+    cohort = Terraform(eta=2).refine(reports([5.0, 0.1, 0.3, 4.0], [10, 20, 30, 40]), a_context())
 
     assert cohort.why == {
         "event": "split",
@@ -101,15 +107,15 @@ def test_the_event_of_a_split_says_what_was_cut_where():
 
 
 def test_the_last_split_of_a_round_is_explained_too():
-    cohort = Terraform(eta=5).refine(EIGHT)
+    cohort = Terraform(eta=5).refine(EIGHT, a_context())
 
     assert cohort.clients == ()
     assert cohort.why["hard"] == ["e", "f", "g", "h"]
 
 
 def test_an_empty_range_is_named_in_the_event():
-    ordinary = Terraform().refine(EIGHT)
-    empty = Terraform(eta=1).refine(reports([1.0, 2.0, 3.0], [1, 98, 1]))
+    ordinary = Terraform().refine(EIGHT, a_context())
+    empty = Terraform(eta=1).refine(reports([1.0, 2.0, 3.0], [1, 98, 1]), a_context())
 
     assert "empty_range" not in ordinary.why
     assert empty.why["empty_range"] is True
@@ -122,7 +128,7 @@ def test_equal_norms_are_ordered_by_id_as_strings():
         for i in range(8, 12)
     ]
 
-    why = Terraform(eta=1).refine(alike).why
+    why = Terraform(eta=1).refine(alike, a_context()).why
 
     assert [client["id"] for client in why["clients"]] == ["10", "11", "8", "9"]
 
@@ -140,7 +146,7 @@ def test_clients_are_sorted_by_the_signal_that_was_asked_for(signal, field, make
     terraform = Terraform(signal=signal, eta=1)
     heard = [make_report(f"c{i}") for i in range(12)]
 
-    why = terraform.refine(heard).why
+    why = terraform.refine(heard, a_context()).why
 
     expected = sorted(heard, key=lambda report: getattr(report, field))
     assert [client["id"] for client in why["clients"]] == [r.client_id for r in expected]
@@ -150,7 +156,7 @@ def test_clients_are_sorted_by_the_signal_that_was_asked_for(signal, field, make
 
 @pytest.mark.parametrize("heard", [[], EIGHT[:1]], ids=["nobody", "one client"])
 def test_a_round_with_fewer_than_two_reports_is_over(heard):
-    assert Terraform(eta=1).refine(heard) == Cohort()
+    assert Terraform(eta=1).refine(heard, a_context()) == Cohort()
 
 
 @given(order=st.permutations(reports([3.0, 1.0, 2.0, 3.0, 3.0, 0.5, 2.0, 8.0], [*range(1, 9)])))
@@ -158,7 +164,9 @@ def test_a_round_with_fewer_than_two_reports_is_over(heard):
 def test_the_order_of_arrival_does_not_matter(order):
     terraform = Terraform(eta=1)
 
-    assert terraform.refine(order) == terraform.refine(sorted(order, key=lambda r: r.client_id))
+    assert terraform.refine(order, a_context()) == terraform.refine(
+        sorted(order, key=lambda r: r.client_id), a_context()
+    )
 
 
 def test_a_round_shrinks_until_it_ends(talk):

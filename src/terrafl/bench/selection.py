@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,7 +95,7 @@ class _Rounds:
             clients_per_round=CLIENTS_PER_ROUND,
             population=self.population,
             generator=generator,
-            losses=lambda clients, sample_size=None: generator.random(len(clients)),
+            ask=lambda clients, what, sample_size=None: generator.random(len(clients)),
         )
         cohort, iteration = self.selector.draw(context), 0
         while cohort:
@@ -115,7 +115,8 @@ class _Rounds:
                     cohort.clients, self.population.sizes[positions], strict=True
                 )
             ]
-            cohort, iteration = self.selector.refine(reports), iteration + 1
+            iteration += 1
+            cohort = self.selector.refine(reports, replace(context, iteration=iteration))
         self.round += 1
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from terrafl.defences.attack import Attack
 from terrafl.records import Population, Report, Vector
+from terrafl.selection.needs import known
 
 __all__ = ["Attackers", "draw_attackers"]
 
@@ -79,8 +80,8 @@ class Attackers:
 
 
 def _inflate_norms(report: Report, factor: float) -> Report:
-    norms = {n: getattr(report, n) for n in ("update_norm", "weight_norm", "bias_norm")}
-    return replace(report, **{n: v * factor for n, v in norms.items() if v is not None})
+    numbers = {name: report.value(name) for name, m in known().items() if m.is_checkable}
+    return report.with_values({n: v * factor for n, v in numbers.items() if v is not None})
 
 
 def _stamped_before(report: Report) -> Report:

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from terrafl.defences.protocol import Inspected, Iteration
-from terrafl.records import Refusal, State, Update, Vector
+from terrafl.records import Refusal, Report, State, Update, Vector
 from terrafl.runs import events
+from terrafl.selection.needs import shapes
 from terrafl.selection.report import judge
 
 __all__ = ["Intake"]
@@ -19,7 +20,8 @@ __all__ = ["Intake"]
 class Intake:
     """Drop updates that are not finite or whose reports are invalid; weigh the others.
 
-    A client drawn $d$ times weighs $d |D^k|$, or $d$ where the selector averages plainly.
+    A client drawn $d$ times weighs $d |D^k|$, or $d$ where the selector averages plainly, or its
+    given weight.
     """
 
     def inspect(self, iteration: Iteration, updates: Sequence[Update]) -> Inspected:
@@ -36,17 +38,20 @@ class Intake:
             round=iteration.round,
             iteration=iteration.iteration,
             needs=iteration.needs,
-            shapes=iteration.final_layer.shapes if iteration.final_layer else None,
+            shapes=shapes(iteration.final_layer),
         )
-        draws = dict(zip(iteration.cohort.clients, iteration.cohort.draws, strict=True))
+        cohort = iteration.cohort
+        draws = dict(zip(cohort.clients, cohort.draws, strict=True))
+        given = dict(zip(cohort.clients, cohort.weights, strict=False))
         by_size = iteration.averaging == "size"
+
+        def weight(report: Report) -> float:
+            factor = report.num_examples if by_size else 1
+            return given.get(report.client_id, float(draws[report.client_id] * factor))
+
         weighed = [
-            replace(
-                finite[report.client_id],
-                draws=draws[report.client_id],
-                weight=float(draws[report.client_id] * (report.num_examples if by_size else 1)),
-            )
-            for report in accepted
+            replace(finite[r.client_id], draws=draws[r.client_id], weight=weight(r))
+            for r in accepted
         ]
         moved = (_moved(iteration, weighed),) if weighed else ()
         return Inspected(weighed, [*damaged, *refused], moved)

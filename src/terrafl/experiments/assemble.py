@@ -15,7 +15,7 @@ from terrafl.errors import ConfigurationError, RunFolderError
 from terrafl.experiments.config import RunConfig
 from terrafl.experiments.drift import Drift, conditions, stored_versions
 from terrafl.experiments.run import OnRound
-from terrafl.federation.loop import Loop, Plan
+from terrafl.federation.loop import MOST_ITERATIONS, Loop, Plan
 from terrafl.federation.protocol import Federation
 from terrafl.federation.record import Record
 from terrafl.federation.state import RunState
@@ -186,4 +186,5 @@ def plan_of(config: RunConfig) -> Plan:
         seed=config.seed,
         eval_every=config.eval_every,
         patience=config.patience,
+        max_iterations_per_round=config.max_iterations_per_round or MOST_ITERATIONS,
     )

@@ -84,6 +84,9 @@ class RunConfig:
         ``bf16`` computes in bfloat16 where the processor has it; parameters stay in float32.
     device
         A torch device. Only ``cpu`` is tested.
+    max_iterations_per_round
+        Iterations after which a round must have ended; a selector that asks for more stops the
+        run. Left out, it is 50.
     on_client_failure
         What to do when training a client raises, or kills three workers: ``stop`` the run, which
         can be resumed, or ``drop`` the client from the iteration, with the reason in the journal.
@@ -111,6 +114,7 @@ class RunConfig:
     patience: int | None = None
     precision: Precision = "fp32"
     device: str = "cpu"
+    max_iterations_per_round: int | None = None
     on_client_failure: OnClientFailure = "stop"
 
     def __post_init__(self) -> None:
@@ -121,6 +125,9 @@ class RunConfig:
         require(self.seed >= 0, "seed", self.seed, "an integer of at least 0")
         patient = self.patience is None or self.patience >= 1
         require(patient, "patience", self.patience, "an integer of at least 1, or left out")
+        most = self.max_iterations_per_round
+        must = "an integer of at least 1, or left out"
+        require(most is None or most >= 1, "max_iterations_per_round", most, must)
         if self.aggregation is not None:
             smallest = self.selector.smallest_cohort(self.clients_per_round)
             is_whole = smallest == self.clients_per_round
@@ -156,8 +163,8 @@ class RunConfig:
     def experiment(self) -> str:
         """A digest of all settings but seed and selector; runs that may be compared share it."""
         plain = self.to_plain()
-        # The reaction to failures is not a setting of the experiment: it changes nothing else.
-        left_out = ("seed", "selector", "on_client_failure")
+        # What stops a run is not a setting of the experiment: it changes nothing else.
+        left_out = ("seed", "selector", "on_client_failure", "max_iterations_per_round")
         shared = {key: plain[key] for key in sorted(plain) if key not in left_out}
         return hashlib.sha256(json.dumps(shared, sort_keys=True).encode()).hexdigest()[:12]
 

@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 from terrafl.federation.protocol import Answers, Federation, TrainRequest, TrainResult
 from terrafl.records import Update
 from terrafl.runs.events import Costs
+from terrafl.selection.needs import NUMBER_BYTES, find
 
 __all__ = ["Account"]
-
-_NUMBER = 8  # bytes of a number on the wire
 
 
 @dataclass(slots=True)
@@ -19,8 +18,9 @@ class Account:
     """Counts what crosses the network.
 
     A client receives the model once per global model, unless its federation sends it with
-    every request. It sends its model and, as 8-byte numbers, its size and the scalars that the
-    selector needs; updates of the final layer are part of the model.
+    every request. It sends its model, its size as an 8-byte number, and what the selector needs, at
+    the cost that :mod:`terrafl.selection.needs` names. A client that trained and is not kept
+    sends all but the model.
 
     Parameters
     ----------
@@ -37,21 +37,30 @@ class Account:
     traffic: tuple[float, float] = (0, 0)
     _holders: set[str] = field(default_factory=set, init=False)  # who has the current model
 
-    def trained(self, request: TrainRequest, results: Sequence[TrainResult]) -> Costs:
-        """Return the cost of a training: refused clients that started have cost their work."""
+    def trained(self, request: TrainRequest, results: Sequence[TrainResult], uploads: int) -> Costs:
+        """Return the cost of a training: refused clients that started have cost their work.
+
+        Parameters
+        ----------
+        request, results
+            The training.
+        uploads
+            How many models were sent.
+        """
         started = [
             client
             for client, result in zip(request.clients, results, strict=True)
             if isinstance(result, Update) or result.started
         ]
-        uploads = sum(isinstance(result, Update) for result in results)
-        scalars = 1 + sum(not need.endswith("_update") for need in self.needs)
+        reports = sum(isinstance(result, Update) for result in results)
+        report_bytes = NUMBER_BYTES + sum(find(need).wire_bytes for need in self.needs)
         return Costs(
             client_updates=len(started),
             samples_trained=sum(result.samples for result in results),
             bytes_down=self._downloads(started) + self._extra(len(started), self.traffic[0]),
-            bytes_up=uploads * (self.federation.model_bytes + _NUMBER * scalars)
-            + self._extra(uploads, self.traffic[1]),
+            bytes_up=uploads * self.federation.model_bytes
+            + self._extra(uploads, self.traffic[1])
+            + reports * report_bytes,
         )
 
     def asked(self, answers: Answers) -> Costs:
@@ -60,7 +69,7 @@ class Account:
             loss_queries=len(answers.asked),
             samples_queried=answers.samples,
             bytes_down=self._downloads(answers.asked),
-            bytes_up=_NUMBER * len(answers.asked),
+            bytes_up=len(answers.asked) * answers.values[:1].nbytes,
         )
 
     def replace_model(self) -> None:

@@ -18,12 +18,20 @@ from numpy.typing import NDArray
 
 from terrafl.algorithms import Algorithm, NotAggregated, RunFacts
 from terrafl.algorithms.average import weighted_mean
+from terrafl.algorithms.given_weights import mean_of_given_weights
 from terrafl.defences import Defence, Guard, Intake, Iteration
 from terrafl.defences.robust import Aggregation
 from terrafl.errors import ConfigurationError, TerraflError
 from terrafl.federation.costs import Account
+from terrafl.federation.keeping import ask_whom_to_keep
 from terrafl.federation.protocol import Federation, Question, TrainRequest
 from terrafl.federation.record import Record
+from terrafl.federation.selector_checks import (
+    check_cohort,
+    check_iterations,
+    check_selector,
+    check_weights,
+)
 from terrafl.federation.state import RunState, Stateful
 from terrafl.records import Cohort, Refusal, Update, Vector
 from terrafl.runs import events
@@ -31,10 +39,13 @@ from terrafl.runs.summary import Point
 from terrafl.seeds import stream
 from terrafl.selection import Context, Selector
 
-__all__ = ["MOST_EMPTY_DRAWS", "Loop", "Plan"]
+__all__ = ["MOST_EMPTY_DRAWS", "MOST_ITERATIONS", "Loop", "Plan"]
 
 MOST_EMPTY_DRAWS = 10
 """Rounds in a row in which the selector may choose nobody."""
+
+MOST_ITERATIONS = 50
+"""Iterations in a round, unless a plan says otherwise."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +64,9 @@ class Plan:
         Rounds between evaluations; the last round is always evaluated.
     patience
         Stop after this many evaluations in a row without a new best; ``None``: never.
+    max_iterations_per_round
+        Iterations after which a round must have ended; a selector that asks for more stops the
+        run.
     """
 
     num_rounds: int
@@ -60,6 +74,7 @@ class Plan:
     seed: int
     eval_every: int = 1
     patience: int | None = None
+    max_iterations_per_round: int = MOST_ITERATIONS
 
 
 @dataclass(slots=True, kw_only=True)
@@ -105,6 +120,7 @@ class Loop:
     _is_described: bool = field(init=False)
 
     def __post_init__(self) -> None:
+        check_selector(self.selector)
         self._defences = [Intake()] if self.guard is None else [Intake(), self.guard]
         self._begin_algorithm()
         self.state = self.record.open(self.initial_model, self._parts())
@@ -140,13 +156,14 @@ class Loop:
         state = self.state
         self._gather()
         if state.cohort is None:
-            draw = partial(self.selector.draw, self._context())
+            draw = partial(self.selector.draw, self._context(0))
             state.open_round(self._chosen(draw, iteration=0))  # lines 5-6
         while state.cohort:  # line 7
             updates = self._train(state.cohort)  # line 8
             self._aggregate(updates)
-            refine = partial(self.selector.refine, [u.report for u in updates if u.heard])
-            state.close_iteration(self._chosen(refine, state.iteration + 1))  # lines 9-15
+            following, heard = state.iteration + 1, [u.report for u in updates if u.heard]
+            refine = partial(self.selector.refine, heard, self._context(following))
+            state.close_iteration(self._chosen(refine, following))  # lines 9-15
             self._checkpoint()
         if self._is_due():
             self._evaluate()
@@ -176,21 +193,26 @@ class Loop:
             self._is_described = True
         self._refuse(gathering.refusals)
 
-    def _context(self) -> Context:
+    def _context(self, iteration: int, purpose: str = "selection") -> Context:
+        number = self.state.round
         return Context(
-            round=self.state.round,
+            round=number,
+            iteration=iteration,
             num_rounds=self.plan.num_rounds,
             clients_per_round=self.plan.clients_per_round,
             population=self.federation.population,
-            generator=stream(self.plan.seed, "selection", round=self.state.round),
-            losses=self._losses,
+            generator=stream(self.plan.seed, purpose, round=number, iteration=iteration),
+            ask=self._ask,
             available=self._available,
         )
 
     def _chosen(self, choose: Callable[[], Cohort], iteration: int) -> Cohort:
         """Ask the selector; write down whom it chose, why, and how long that took."""
         number, started = self.state.round, time.perf_counter()
-        cohort = choose()
+        method = f"{type(self.selector).__name__}.{'refine' if iteration else 'draw'}"
+        cohort = check_cohort(choose(), self.federation.population, method)
+        check_iterations(cohort, iteration, self.plan.max_iterations_per_round, method)
+        self._check_weights(cohort)
         seconds = round(time.perf_counter() - started, 6)
         self.record.time(events.SelectionTime(round=number, iteration=iteration, seconds=seconds))
         if cohort.why:
@@ -203,11 +225,16 @@ class Loop:
                     iteration=iteration,
                     clients=cohort.clients,
                     draws=cohort.draws if drawn_twice else (),
+                    weights=cohort.weights,
                 )
             )
         elif iteration == 0:
             self._note_empty_draw()
         return cohort
+
+    def _check_weights(self, cohort: Cohort) -> None:
+        rule = self.aggregation.name if self.aggregation is not None else None
+        check_weights(cohort, self.selector, rule)
 
     def _note_empty_draw(self) -> None:
         state = self.state
@@ -242,9 +269,30 @@ class Loop:
                 clients_s=[round(r.duration_s, 6) for r in results if isinstance(r, Update)],
             )
         )
-        state.costs += self._account.trained(request, results)
+        trained = [result for result in results if isinstance(result, Update)]
+        updates = self._keep(cohort, trained)
+        uploads = len(updates if self.federation.uploads_on_demand else trained)
+        state.costs += self._account.trained(request, results, uploads)
         self._refuse([result for result in results if isinstance(result, Refusal)])
-        return self._inspected(cohort, [r for r in results if isinstance(r, Update)])
+        assert state.cohort is not None
+        return self._inspected(state.cohort, updates)
+
+    def _keep(self, cohort: Cohort, updates: Sequence[Update]) -> Sequence[Update]:
+        """Let the selector keep a part of a cohort that has trained."""
+        state, layer = self.state, self.federation.final_layer
+        context = self._context(state.iteration, "keep")
+        kept = ask_whom_to_keep(self.selector, context, cohort, updates, layer)
+        if kept is None:
+            return updates
+        self._check_weights(kept)
+        state.cohort = kept
+        if kept.why:
+            self.record.note(events.decision(state.round, kept.why))
+        remaining = [update for update in updates if update.client_id in kept.clients]
+        if updates and not remaining:
+            key = {"round": state.round, "iteration": state.iteration}
+            self.record.note(events.NotAggregated(**key, reason="the selector kept nobody"))
+        return remaining
 
     def _inspected(self, cohort: Cohort, updates: Sequence[Update]) -> list[Update]:
         """Pass updates through the chain of defences."""
@@ -255,7 +303,7 @@ class Loop:
             received=state.model,
             cohort=cohort,
             needs=self.selector.needs,
-            averaging=self.selector.averaging,
+            averaging="plain" if cohort.weights else self.selector.averaging,
             population=self.federation.population,
             final_layer=self.federation.final_layer,
         )
@@ -281,10 +329,13 @@ class Loop:
             reason = f"{rule.name} needs {rule.least_models} models, got {len(updates)}"
             self.record.note(events.NotAggregated(**key, reason=reason))
             return
-        if self.records_weights:
+        has_given_weights = state.cohort is not None and bool(state.cohort.weights)
+        if self.records_weights or has_given_weights:
             clients, weights = [u.client_id for u in updates], [u.weight for u in updates]
             self.record.note(events.Averaged(**key, clients=clients, weights=weights))
-        mean = weighted_mean if rule is None else rule.mean
+        mean = mean_of_given_weights if has_given_weights else weighted_mean
+        if rule is not None:
+            mean = rule.mean
         state.step += 1
         self.algorithm.learn(state.model, updates, self.federation.population)
         try:
@@ -307,8 +358,8 @@ class Loop:
                 )
             )
 
-    def _losses(
-        self, clients: Sequence[str], *, sample_size: int | None = None
+    def _ask(
+        self, clients: Sequence[str], what: str, *, sample_size: int | None = None
     ) -> NDArray[np.float64]:
         """Answer a selector's question; every client asked is a cost."""
         state = self.state
@@ -316,7 +367,7 @@ class Loop:
             round=state.round,
             clients=clients,
             model=state.model,
-            what="loss",
+            what=what,
             sample_size=sample_size,
         )
         answers = self.federation.ask(question)

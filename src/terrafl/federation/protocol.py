@@ -12,12 +12,14 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from terrafl.errors import require
 from terrafl.records import Refusal, State, Update, Vector
 from terrafl.runs import events
 from terrafl.selection import Population
 from terrafl.selection.final_layer import FinalLayer
 
 __all__ = [
+    "QUESTIONS",
     "Answers",
     "Evaluation",
     "Federation",
@@ -29,6 +31,11 @@ __all__ = [
 ]
 
 TrainResult = Update | Refusal
+
+QUESTIONS: Mapping[str, str] = {
+    "loss": "the mean loss of the model on the client's training data",
+}
+"""What clients can be asked before they are chosen; every federation answers all of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -76,7 +83,7 @@ class Question:
     model
         The global model.
     what
-        ``loss``: the mean loss of the model on the client's training data.
+        One of :data:`QUESTIONS`.
     sample_size
         Evaluate one random mini-batch of that many examples; ``None``: all of them.
     """
@@ -87,15 +94,18 @@ class Question:
     what: str
     sample_size: int | None = None
 
+    def __post_init__(self) -> None:
+        require(self.what in QUESTIONS, "what", self.what, f"one of {', '.join(QUESTIONS)}")
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answers:
-    """One number per client that was asked (NaN for no answer), and what the answers cost.
+    """One answer per client of the question (NaN for no answer), and what the answers cost.
 
     Parameters
     ----------
     values
-        The numbers.
+        One number, or one row of numbers, per client.
     asked
         Clients that the question reached.
     samples
@@ -191,6 +201,11 @@ class Federation(Protocol):
     @property
     def clients_keep_model(self) -> bool:
         """Whether a client that was asked about a model need not receive it again to train."""
+        ...
+
+    @property
+    def uploads_on_demand(self) -> bool:
+        """Whether a client that has trained sends its model only if it is kept."""
         ...
 
     def describe(self) -> Sequence[events.Event]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
 
@@ -110,7 +110,7 @@ class RunState:
             "round": self.round,
             "iteration": self.iteration,
             "step": self.step,
-            "cohort": None if cohort is None else [list(cohort.clients), list(cohort.draws)],
+            "cohort": None if cohort is None else _to_plain(cohort),
             "participants": list(self.participants),
             "empty_draws": self.empty_draws,
             "costs": asdict(self.costs),
@@ -137,7 +137,7 @@ class RunState:
             round=values["round"],
             iteration=values["iteration"],
             step=values["step"],
-            cohort=None if cohort is None else Cohort(tuple(cohort[0]), tuple(cohort[1])),
+            cohort=None if cohort is None else _from_plain(*cohort),
             participants=tuple(values["participants"]),
             empty_draws=values["empty_draws"],
             kept=KeptUpdates.restored(values["kept"] | _under("kept.", arrays), values["round"]),
@@ -145,6 +145,17 @@ class RunState:
             curve=[Point(*point) for point in values["curve"]],
             accuracy_participating=values["accuracy_participating"],
         )
+
+
+def _to_plain(cohort: Cohort) -> list[list[Any]]:  # Any: what JSON can hold
+    weights = [list(cohort.weights)] if cohort.weights else []
+    return [list(cohort.clients), list(cohort.draws), *weights]
+
+
+def _from_plain(
+    clients: Sequence[str], draws: Sequence[int], weights: Sequence[float] = ()
+) -> Cohort:
+    return Cohort(tuple(clients), tuple(draws), weights=tuple(weights))
 
 
 def _under(prefix: str, arrays: Arrays) -> dict[str, NDArray[np.generic]]:

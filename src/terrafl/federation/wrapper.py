@@ -60,6 +60,11 @@ class FederationWrapper:
         """Whether a client that was asked about a model need not receive it again."""
         return self.inner.clients_keep_model
 
+    @property
+    def uploads_on_demand(self) -> bool:
+        """Whether a client that has trained sends its model only if it is kept."""
+        return self.inner.uploads_on_demand
+
     def describe(self) -> Sequence[events.Event]:
         """Return the journal's first events."""
         return self.inner.describe()

@@ -11,6 +11,8 @@ from flwr.app import Message, MetricRecord, RecordDict
 from flwr.serverapp.strategy import Strategy
 
 from terrafl.algorithms import Algorithm, Mean, NotAggregated
+from terrafl.algorithms.given_weights import mean_of_given_weights
+from terrafl.errors import ConfigurationError
 from terrafl.flower.history import History
 from terrafl.flower.model_arrays import Arrays, ModelArrays, to_numpy, to_record
 from terrafl.flower.reply_checks import Reply
@@ -55,6 +57,11 @@ class StrategyAlgorithm(Algorithm):
         self, received: Vector, updates: Sequence[Update], population: Population, mean: Mean
     ) -> Vector:
         """Let the strategy make the next model, at a step that grows by one every time."""
+        if mean is mean_of_given_weights:
+            raise ConfigurationError(
+                "given weights cannot be used with a Flower strategy, which has its own mean; got "
+                f"{type(self.strategy).__name__}: return a Cohort without weights."
+            )
         self._step += 1
         if self.keeps_updates:
             self._kept = {u.client_id: self._reply_arrays(u) for u in updates}

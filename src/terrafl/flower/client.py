@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from terrafl.errors import ConfigurationError, require
 from terrafl.flower import wire
+from terrafl.selection.needs import known
 
 __all__ = ["answer", "report"]
 
@@ -47,7 +48,8 @@ def answer(
     @app.query(wire.ACTION)
     def answered(message: Message, context: Context) -> Message:
         question = message.content.config_records[wire.RECORD]
-        if question[wire.QUESTION] == "loss":
+        what = str(question[wire.QUESTION])
+        if what == "loss":
             if loss is None:
                 raise ConfigurationError(
                     "this client cannot answer a loss query; pass loss= to terrafl.flower.answer."
@@ -55,7 +57,7 @@ def answer(
             rows = question.get(wire.ROWS)
             chosen = [int(row) for row in rows] if isinstance(rows, list) else None
             value = float(loss(message, context, chosen))
-            content = RecordDict({wire.RECORD: MetricRecord({wire.LOSS: value})})
+            content = RecordDict({wire.RECORD: MetricRecord({what: value})})
         else:
             name = client_id(context) if client_id else _configured_name(context)
             said = ConfigRecord({wire.CLIENT_ID: name})
@@ -74,7 +76,8 @@ def report(num_examples: int, losses: ArrayLike | None = None) -> MetricRecord:
 
     With $\ell_i$ the loss of the $i$-th example seen in training, the record holds the number
     of examples, the mean loss $\frac1n\sum_i \ell_i$ and the mean squared loss
-    $\frac1n\sum_i \ell_i^2$.
+    $\frac1n\sum_i \ell_i^2$, and likewise what this client has registered with
+    :func:`terrafl.selection.needs.register`.
 
     Parameters
     ----------
@@ -92,6 +95,7 @@ def report(num_examples: int, losses: ArrayLike | None = None) -> MetricRecord:
     if losses is not None:
         values = np.asarray(losses, dtype=np.float64).ravel()
         require(values.size > 0, "losses", values.size, "one number per example seen")
-        metrics[wire.TRAIN_LOSS] = float(values.mean())
-        metrics[wire.SQUARED_LOSS] = float(np.square(values).mean())
+        for measurement in known().values():
+            if measurement.source == "client" and measurement.function is not None:
+                metrics[measurement.metric] = float(measurement.function(values).mean())
     return metrics

@@ -30,22 +30,21 @@ from terrafl.flower import wire
 from terrafl.flower.exchange import Arrival, exchange
 from terrafl.flower.history import History
 from terrafl.flower.model_arrays import ModelArrays, to_numpy
-from terrafl.flower.questions import loss_in, loss_question
+from terrafl.flower.questions import answer_in, model_question
 from terrafl.flower.reply_checks import Reply, checked_reply, metrics_of, odd_metrics, too_large
 from terrafl.flower.roster import Roster
 from terrafl.flower.subset import SubsetGrid, nodes_to_evaluate, taking_everybody, weight_key
 from terrafl.records import Population, Refusal, Report, State, Update, Vector
 from terrafl.runs import events
 from terrafl.seeds import stream
-from terrafl.selection.final_layer import MEASURABLE, FinalLayer
+from terrafl.selection.final_layer import FinalLayer
+from terrafl.selection.needs import collect, measure
 
 __all__ = ["Evaluate", "FlowerFederation"]
 
 _log = logging.getLogger(__name__)
 
 Evaluate = Callable[[int, ArrayRecord], MetricRecord | None]
-
-_METRICS: Mapping[str, str] = {"loss": wire.TRAIN_LOSS, "squared_loss": wire.SQUARED_LOSS}
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -112,6 +111,11 @@ class FlowerFederation:
     @property
     def clients_keep_model(self) -> bool:
         """Every message carries the model."""
+        return False
+
+    @property
+    def uploads_on_demand(self) -> bool:
+        """A reply to a training request carries the model."""
         return False
 
     def describe(self) -> Sequence[events.Event]:
@@ -190,23 +194,20 @@ class FlowerFederation:
 
     def _update(self, client: str, reply: Reply, seconds: float, request: TrainRequest) -> Update:
         vector = self.model.layout.vector(reply.arrays)
-        measured: dict[str, object] = {}
-        if self.final_layer is not None:
-            measured |= self.final_layer.measure(vector, request.model, request.needs)
-        for need in request.needs:
-            if need == "duration_s":
-                measured[need] = seconds
-            elif need not in MEASURABLE:  # the client's word
-                measured[need] = reply.metrics.get(_METRICS.get(need, need))
         report = Report(
             client_id=client,
             round=request.round,
             iteration=request.iteration,
             num_examples=reply.num_examples,
-            **measured,  # type: ignore[arg-type]  # keyed by need, checked by the intake
         )
         return Update(
-            report=report,
+            report=collect(
+                report,
+                request.needs,
+                measured=measure(request.needs, vector, request.model, self.final_layer),
+                told=lambda measurement: reply.metrics.get(measurement.metric),
+                seconds=seconds,
+            ),
             vector=vector,
             samples=self.epochs * reply.num_examples,
             duration_s=seconds,
@@ -215,14 +216,15 @@ class FlowerFederation:
         )
 
     def ask(self, question: Question) -> Answers:
-        """Ask clients for the loss of a model; NaN for one that does not answer."""
+        """Ask clients about a model; NaN for one that does not answer."""
         nodes = self.roster.online(self.grid)
         rows = {c: self._rows(c, question) for c in question.clients if c in nodes}
         record = self.model.record_of(question.model)
-        messages = [loss_question(nodes[client], record, rows[client]) for client in rows]
+        what = question.what
+        messages = [model_question(nodes[c], what, record, rows[c]) for c in rows]
         arrivals = exchange(self.grid, messages, self.timeout_s).arrivals
-        losses = {node: loss_in(arrival.message) for node, arrival in arrivals.items()}
-        values = [losses.get(nodes.get(client, -1), np.nan) for client in question.clients]
+        answers = {node: answer_in(arrival.message, what) for node, arrival in arrivals.items()}
+        values = [answers.get(nodes.get(client, -1), np.nan) for client in question.clients]
         sizes = self.roster.sizes
         samples = sum(sizes[c] if chosen is None else len(chosen) for c, chosen in rows.items())
         return Answers(np.array(values, dtype=np.float64), list(rows), samples)

@@ -9,7 +9,7 @@ from flwr.app import ArrayRecord, ConfigRecord, Message, RecordDict
 
 from terrafl.flower import wire
 
-__all__ = ["identity_in", "identity_question", "loss_in", "loss_question"]
+__all__ = ["answer_in", "identity_in", "identity_question", "model_question"]
 
 _TYPE = f"query.{wire.ACTION}"
 _LONGEST_NAME = 100
@@ -32,18 +32,23 @@ def identity_in(message: Message) -> tuple[str, int]:
     return name, size if type(size) is int and size > 0 else 0
 
 
-def loss_question(node: int, arrays: ArrayRecord, rows: Sequence[int] | None) -> Message:
-    """Ask for the loss of a model on a client's data, or on some rows of it."""
-    question = ConfigRecord({wire.QUESTION: "loss"})
+def model_question(
+    node: int, what: str, arrays: ArrayRecord, rows: Sequence[int] | None
+) -> Message:
+    """Ask about a model on a client's data, or on some rows of it.
+
+    ``what`` is one of :data:`terrafl.federation.protocol.QUESTIONS`.
+    """
+    question = ConfigRecord({wire.QUESTION: what})
     if rows is not None:
         question[wire.ROWS] = list(rows)
     return Message(RecordDict({"arrays": arrays, wire.RECORD: question}), node, _TYPE)
 
 
-def loss_in(message: Message) -> float:
-    """Return the loss in an answer; NaN where there is none."""
+def answer_in(message: Message, what: str) -> float:
+    """Return the number in an answer, under the name of its question; NaN where there is none."""
     if message.has_error():
         return np.nan
     answer = message.content.metric_records.get(wire.RECORD)
-    value = answer.get(wire.LOSS) if answer is not None else None
+    value = answer.get(what) if answer is not None else None
     return float(value) if isinstance(value, int | float) else np.nan

@@ -23,7 +23,7 @@ from terrafl.flower.roster import Identity, Roster
 from terrafl.flower.run_folder import FlowerRunFolder
 from terrafl.flower.subset import wrapped
 from terrafl.selection import Selector
-from terrafl.selection.final_layer import MEASURABLE
+from terrafl.selection.needs import find
 
 __all__ = ["ClientSelection"]
 
@@ -150,7 +150,7 @@ class ClientSelection(Strategy):
             **settings_of(self.selector, self.strategy, self.guard, initial_arrays),
         }
         labels = labels_of(self.selector, self.strategy, settings)
-        wants_layer = bool(MEASURABLE & self.selector.needs)
+        wants_layer = any(find(need).uses_final_layer for need in self.selector.needs)
         model = ModelArrays(initial_arrays, self.final_layer, wants_final_layer=wants_layer)
         history = History()
         federation = FlowerFederation(

@@ -6,14 +6,11 @@ __all__ = [
     "ACTION",
     "CLIENT_ID",
     "ITERATION",
-    "LOSS",
     "NUM_EXAMPLES",
     "QUESTION",
     "RECORD",
     "ROUND",
     "ROWS",
-    "SQUARED_LOSS",
-    "TRAIN_LOSS",
 ]
 
 ACTION = "terrafl"
@@ -23,7 +20,9 @@ RECORD = "terrafl"
 """Name of the record that holds a question or its answer."""
 
 QUESTION = "question"
-"""``who`` (are you, and how much data have you) or ``loss`` (of this model on your data)."""
+"""``who`` (are you, and how much data have you), or a question about the model that comes with it.
+
+The answer to the latter is a metric of the question's name."""
 
 ROUND = "terrafl-round"
 """Round of a training request, counted from 0."""
@@ -36,6 +35,3 @@ ROWS = "rows"
 
 CLIENT_ID = "client-id"
 NUM_EXAMPLES = "num-examples"
-LOSS = "loss"
-TRAIN_LOSS = "train_loss"
-SQUARED_LOSS = "train_squared_loss"

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from terrafl.selection.catalog import SELECTORS as SELECTORS
     from terrafl.selection.hbase import HBase as HBase
     from terrafl.selection.hics import HiCSFL as HiCSFL
+    from terrafl.selection.needs import Measurement as Measurement
+    from terrafl.selection.needs import register as register
     from terrafl.selection.oort import Oort as Oort
     from terrafl.selection.power_of_choice import PowerOfChoice as PowerOfChoice
     from terrafl.selection.protocol import Cohort as Cohort

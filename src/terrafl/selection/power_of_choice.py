@@ -136,7 +136,7 @@ class PowerOfChoice(Selector):
         losses = context.losses(context.population.names(candidates), sample_size=sample_size)
         return np.where(np.isfinite(losses), losses, np.nan)
 
-    def refine(self, reports: Sequence[Report]) -> Cohort:
+    def refine(self, reports: Sequence[Report], context: Context) -> Cohort:
         """Remember the reported losses and end the round: there is one iteration."""
         if self.variant == "rpow-d":
             losses = np.array([report.loss for report in reports], dtype=np.float64)

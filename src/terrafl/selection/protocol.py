@@ -1,9 +1,9 @@
 """The interface that every selector speaks, wherever it runs.
 
-A round is a conversation. :meth:`Selector.draw` names the first cohort; after the cohort has
-trained, :meth:`Selector.refine` hears the accepted reports and names the next cohort of the
-same round, or nobody when the round is over. Nothing here knows whether the clients are
-simulated, on one machine or on many.
+A round is a conversation. :meth:`Selector.draw` names the first cohort. After the cohort has
+trained, :meth:`Selector.keep` may say who uploads. Then :meth:`Selector.refine` hears the accepted
+reports and names the next cohort of the same round, or nobody when the round is over. Nothing
+here knows whether the clients are simulated, on one machine or on many.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from terrafl.records import Cohort, Json, Population, Report, State
-from terrafl.selection.report import Need
+from terrafl.selection.needs import Need
 
 __all__ = [
+    "Ask",
     "Averaging",
     "Cohort",
     "Context",
     "Json",
-    "Losses",
     "Population",
     "Selector",
     "State",
@@ -34,28 +34,32 @@ Averaging = Literal["size", "plain"]
 """Weight a client by its number of examples, or every client alike."""
 
 
-class Losses(Protocol):
-    """Ask clients for the loss of the current global model on their training data."""
+class Ask(Protocol):
+    """Ask clients a question before choosing; each client that is asked is counted as a cost."""
 
     def __call__(
-        self, clients: Sequence[str], *, sample_size: int | None = None
+        self, clients: Sequence[str], what: str, *, sample_size: int | None = None
     ) -> NDArray[np.float64]:
-        """Return one mean loss per client; NaN for a client that did not answer.
+        """Return one answer per client; NaN for a client that did not answer.
 
-        With ``sample_size`` each client evaluates one random mini-batch of that many examples
-        (all of them if it has fewer) instead of its whole training set.
+        ``what`` is one of :data:`terrafl.federation.protocol.QUESTIONS`. With ``sample_size``
+        each client evaluates one random mini-batch of that many examples (all of them if it has
+        fewer) instead of its whole training set.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
-    """What a selector may know when it draws the first cohort of a round.
+    """What a selector may know when it chooses clients.
 
     Parameters
     ----------
     round
         This round, $r$, counted from 0.
+    iteration
+        The iteration that is chosen for, $t$, counted from 0: 0 in :meth:`Selector.draw`, at
+        least 1 in :meth:`Selector.refine`. In :meth:`Selector.keep`, the one that has trained.
     num_rounds
         Rounds planned, $R$.
     clients_per_round
@@ -63,9 +67,9 @@ class Context:
     population
         Everybody.
     generator
-        A random stream that belongs to this round's selection alone.
-    losses
-        Ask clients for their loss before choosing; each question is counted as a cost.
+        A random stream that belongs to this call alone: its key is round and iteration.
+    ask
+        Ask clients a question.
     available
         Who can be reached now, one flag per client of the population; ``None`` is everybody.
     """
@@ -75,8 +79,20 @@ class Context:
     clients_per_round: int
     population: Population
     generator: np.random.Generator
-    losses: Losses
+    ask: Ask
     available: NDArray[np.bool_] | None = None
+    iteration: int = 0
+
+    @property
+    def progress(self) -> float:
+        """The part of the run that is done, in [0, 1]: rounds done / rounds planned."""
+        return self.round / self.num_rounds
+
+    def losses(
+        self, clients: Sequence[str], *, sample_size: int | None = None
+    ) -> NDArray[np.float64]:
+        """Ask for the mean loss of the global model on each client's training data."""
+        return self.ask(clients, "loss", sample_size=sample_size)
 
     def eligible(self) -> NDArray[np.intp]:
         """Return the positions of the clients that can be reached, in order of id."""
@@ -112,11 +128,14 @@ class Selector(Protocol):
     """The name used in configuration files, on the command line and in summaries."""
 
     averaging: ClassVar[Averaging] = "size"
-    """How the cohort's models are averaged."""
+    """How the cohort's models are averaged, unless a cohort has given weights."""
 
     @property
     def needs(self) -> frozenset[Need]:
-        """What the reports must carry; nothing more is computed or sent. Default: nothing."""
+        """What the reports must carry, by name; nothing more is computed or sent.
+
+        The names are those of :mod:`terrafl.selection.needs`. Default: nothing.
+        """
         return frozenset()
 
     @property
@@ -133,7 +152,16 @@ class Selector(Protocol):
         """Return the first cohort of a round."""
         ...
 
-    def refine(self, reports: Sequence[Report]) -> Cohort:
+    def keep(self, reports: Sequence[Report], context: Context) -> Cohort | None:
+        """Choose, after the cohort has trained, who uploads; optional.
+
+        The updates of the clients kept are averaged and heard; the others are dropped. The
+        cohort may have given weights. Reports are as in :meth:`refine`. Default: ``None``, which
+        keeps everybody.
+        """
+        return None
+
+    def refine(self, reports: Sequence[Report], context: Context) -> Cohort:
         """Hear the accepted reports of the cohort; return the next one, empty to end the round.
 
         Reports arrive in the order of client ids and have passed

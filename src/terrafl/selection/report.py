@@ -9,29 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import fields
 from numbers import Integral, Real
-from typing import Final
 
 import numpy as np
 
 from terrafl.records import Refusal, Report
+from terrafl.selection.needs import Measurement, Need, known
 
-__all__ = ["MEASUREMENTS", "Need", "Refusal", "Report", "judge"]
-
-Need = str
-"""What a selector may ask of a report, beyond the client's id and number of examples."""
-
-MEASUREMENTS: Final = (
-    "update_norm",
-    "weight_norm",
-    "bias_norm",
-    "weight_update",
-    "bias_update",
-    "loss",
-    "squared_loss",
-    "duration_s",
-)
+__all__ = ["Need", "Refusal", "Report", "judge"]
 
 
 def judge(
@@ -93,8 +78,6 @@ def judge(
     return tuple(accepted), tuple(refused)
 
 
-_ARRAYS = ("weight_update", "bias_update")
-
 # Sums over a cohort of millions stay exact in 64 bits.
 _MOST_EXAMPLES = 2**40
 
@@ -113,27 +96,29 @@ def _fault(
             "num_examples must be an integer of at least 1 and at most 2^40, "
             f"got {_shown(report.num_examples)}"
         )
-    faults = (_field_fault(name, getattr(report, name), name in needs) for name in MEASUREMENTS)
+    faults = (_value_fault(m, report.value(m.name), m.name in needs) for m in known().values())
     return next(filter(None, faults), "")
 
 
 def _misshapen(report: Report, shapes: Mapping[Need, tuple[int, ...]]) -> str:
     for name, shape in shapes.items():
-        value = getattr(report, name)
-        if value is not None and value.shape != shape:
-            return f"{name} must have shape {shape}, got {_shown(value.shape)}"
+        value = report.value(name)
+        if value is not None and np.shape(value) != shape:
+            return f"{name} must have shape {shape}, got {_shown(np.shape(value))}"
     return ""
 
 
-def _field_fault(name: str, value: object, needed: bool) -> str:
+def _value_fault(measurement: Measurement, value: object, needed: bool) -> str:
+    name = measurement.name
     if value is None:
         return f"{name} is missing" if needed else ""
-    if name in _ARRAYS:
+    if measurement.shape is not None:
         return "" if _is_finite_array(value) else f"{name} must be an array of finite numbers"
     if isinstance(value, bool) or not isinstance(value, Real):
         return f"{name} must be a number, got {_shown(value)}"
-    if not _is_magnitude(value):
-        return f"{name} must be finite and not negative, got {_shown(value)}"
+    if not _is_between(value, -math.inf if measurement.is_signed else 0):
+        bound = "" if measurement.is_signed else " and not negative"
+        return f"{name} must be finite{bound}, got {_shown(value)}"
     return ""
 
 
@@ -143,9 +128,9 @@ def _is_integer(value: object, least: int, most: int) -> bool:
     return least <= int(value) <= most
 
 
-def _is_magnitude(value: Real) -> bool:
+def _is_between(value: Real, least: float) -> bool:
     try:
-        return 0 <= float(value) < math.inf
+        return math.isfinite(float(value)) and least <= float(value)
     except OverflowError:  # an integer beyond the largest float
         return False
 
@@ -170,4 +155,7 @@ def _is_finite_array(value: object) -> bool:
 
 
 def _same(one: Report, other: Report) -> bool:
-    return all(np.array_equal(getattr(one, f.name), getattr(other, f.name)) for f in fields(one))
+    """Return whether two reports say the same; both answer one request to one client."""
+    names = known().keys() | one.extra.keys() | other.extra.keys()
+    pairs = [(np.asarray(one.value(n)), np.asarray(other.value(n))) for n in names]
+    return one.num_examples == other.num_examples and all(np.array_equal(a, b) for a, b in pairs)

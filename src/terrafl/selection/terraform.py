@@ -118,20 +118,20 @@ class Terraform(Selector):
         """Draw $K$ clients uniformly: the round's first hard set."""
         return Cohort.of(context.population.names(context.draw_uniformly()))  # lines 5-6
 
-    def refine(self, reports: Sequence[Report]) -> Cohort:
+    def refine(self, reports: Sequence[Report], context: Context) -> Cohort:
         """Return the hard cluster, or nobody when it is too small or $T$ is reached."""
         if len(reports) < 2:
             return Cohort()
         by_id = sorted(reports, key=lambda report: report.client_id)
         field = _FIELDS[self.signal]
         cut = split(  # lines 9-11
-            np.array([getattr(report, field) for report in by_id], dtype=np.float64),
+            np.array([report.value(field) for report in by_id], dtype=np.float64),
             np.array([report.num_examples for report in by_id], dtype=np.int64),
             search_range=parse_range(self.search_range),
             weighting=self.weighting,
         )
         hard = tuple(by_id[i].client_id for i in cut.hard)  # line 12
-        last = self.max_iterations is not None and reports[0].iteration + 1 >= self.max_iterations
+        last = self.max_iterations is not None and context.iteration >= self.max_iterations
         why = self._why(by_id, cut, hard)
         if len(hard) < self.eta or last:  # lines 13-15, and the end of the loop of line 7
             return Cohort(why=why)
@@ -141,7 +141,7 @@ class Terraform(Selector):
         field = _FIELDS[self.signal]
         ordered = [by_id[i] for i in cut.order]
         clients: list[Json] = [
-            {"id": r.client_id, field: float(getattr(r, field)), "num_examples": r.num_examples}
+            {"id": r.client_id, field: float(r.value(field)), "num_examples": r.num_examples}
             for r in ordered
         ]
         why: dict[str, Json] = {

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from terrafl.models import Layout
-from terrafl.simulation.job import OF_LOSSES, Job, Trained, Work
+from terrafl.simulation.job import Job, Trained, Work
 
 __all__ = ["GROUP_SIZE", "BatchedTrainer", "is_batchable"]
 
@@ -112,7 +112,7 @@ class BatchedTrainer:
     def __init__(self, job: Job, layout: Layout) -> None:
         self._job = job
         self._layout = layout
-        self._wanted = [name for name in OF_LOSSES if name in job.needs]
+        self._wanted = job.of_losses
         self._has_directions = bool(job.training.momentum or job.training.weight_decay)
 
     def train(
@@ -142,8 +142,10 @@ class BatchedTrainer:
                 group = group.first(active)
                 losses = self._step(group, x[:active], y[:active], valid[:active], rate)
                 if losses is not None:
-                    for total, name in zip(totals, self._wanted, strict=True):
-                        total[:active] += OF_LOSSES[name](losses).sum(1)
+                    for total, function in zip(totals, self._wanted.values(), strict=True):
+                        # A function need not be 0 at the loss 0 of a row that fills a batch up.
+                        values = torch.where(valid[:active] > 0, function(losses), 0.0)
+                        total[:active] += values.sum(1)
         seen = torch.tensor([int((rows >= 0).sum()) for rows in batches])
         means = (totals / seen).tolist()
         seconds = (time.perf_counter() - started) / len(batches)

@@ -22,6 +22,7 @@ from terrafl.records import Population, Refusal, Report, State, Update, Vector
 from terrafl.runs import events
 from terrafl.seeds import stream
 from terrafl.selection.final_layer import FinalLayer
+from terrafl.selection.needs import collect, measure
 from terrafl.simulation.executor import Executor
 from terrafl.simulation.fairness import MOST_LISTED, by_client
 from terrafl.simulation.job import Trained, TrainTask
@@ -78,6 +79,11 @@ class SimulatedFederation:
         """A client that answered a question has the model already."""
         return True
 
+    @property
+    def uploads_on_demand(self) -> bool:
+        """A client uploads after it was kept."""
+        return True
+
     def describe(self) -> Sequence[events.Event]:
         """Describe all clients together, and each one unless there are many."""
         return [federation_event(self.data)]
@@ -107,18 +113,20 @@ class SimulatedFederation:
         samples = self.training.epochs * size
         if isinstance(result, Refusal):
             return Refusal(result.client_id, result.reason, samples=samples)
-        known = {**result.measurements, "duration_s": result.duration_s}
-        measured = self.final_layer.measure(result.vector, request.model, request.needs)
         report = Report(
             client_id=task.client_id,
             round=task.round,
             iteration=task.iteration,
             num_examples=size,
-            **{need: value for need, value in known.items() if need in request.needs},  # type: ignore[arg-type]  # fields of a report
-            **measured,  # type: ignore[arg-type]  # fields of a report
         )
         return Update(
-            report=report,
+            report=collect(
+                report,
+                request.needs,
+                measured=measure(request.needs, result.vector, request.model, self.final_layer),
+                told=lambda measurement: result.measurements.get(measurement.name),
+                seconds=result.duration_s,
+            ),
             vector=result.vector,
             steps=result.steps,
             step_sum=self.training.step_sum(result.steps, task.learning_rate),

@@ -10,6 +10,7 @@ from terrafl.federation.protocol import TrainRequest, TrainResult
 from terrafl.federation.wrapper import FederationWrapper
 from terrafl.records import Update
 from terrafl.runs import events
+from terrafl.selection.needs import measure
 
 __all__ = ["Hostile"]
 
@@ -43,8 +44,8 @@ class Hostile(FederationWrapper):
     def _sent(self, update: Update, request: TrainRequest) -> Update:
         vector = self.attackers.model(update.client_id, update.vector, request.model)
         report = update.report
-        if vector is not update.vector and self.final_layer is not None:
+        if vector is not update.vector:
             # A client that lies about its model reports what fits the model it sends.
-            measured = self.final_layer.measure(vector, request.model, request.needs)
-            report = replace(report, **measured)  # type: ignore[arg-type]  # keyed by Need
+            measured = measure(request.needs, vector, request.model, self.final_layer)
+            report = report.with_values(measured)
         return replace(update, vector=vector, report=self.attackers.report(report))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Self
@@ -11,13 +12,14 @@ from numpy.typing import NDArray
 
 from terrafl.algorithms import ALGORITHMS, Algorithm
 from terrafl.data import Dataset, FederatedData
+from terrafl.errors import ConfigurationError
 from terrafl.models import MODELS, Model
+from terrafl.selection.needs import known, modules_of
 from terrafl.settings import build, named, to_plain, to_plain_named
 from terrafl.simulation.local_training import LocalTraining
 
 __all__ = [
     "NO_VECTORS",
-    "OF_LOSSES",
     "Arrays",
     "Job",
     "OnClientFailure",
@@ -34,12 +36,6 @@ Precision = Literal["fp32", "bf16"]
 OnClientFailure = Literal["stop", "drop"]
 """``stop`` ends the run, which can be resumed; ``drop`` refuses the client, in the journal."""
 Arrays = Mapping[str, NDArray[np.generic]]
-
-OF_LOSSES: Mapping[str, Callable[[Any], Any]] = {  # Any: a torch tensor
-    "loss": lambda losses: losses,
-    "squared_loss": lambda losses: losses * losses,
-}
-"""The fields of a report that are means of a function of the examples' losses."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,8 +86,23 @@ class Job:
             on_client_failure=on_client_failure,
         )
 
+    @property
+    def of_losses(self) -> dict[str, Callable[[Any], Any]]:  # Any: a torch tensor
+        """The functions of the examples' losses whose means are needed, by name."""
+        return {
+            m.name: m.function
+            for m in known().values()
+            if m.name in self.needs and m.source == "client" and m.function is not None
+        }
+
     def to_plain(self) -> dict[str, Any]:  # Any: what JSON can hold
-        """Return the job as JSON values."""
+        """Return the job as JSON values, for another process."""
+        modules = modules_of(self.needs)
+        if "__main__" in modules:
+            raise ConfigurationError(
+                "a measurement of the clients must be registered in a module that worker "
+                "processes can import; got one in __main__: move it to a module, or use one worker."
+            )
         parts = {
             "model": to_plain_named(self.model),
             "algorithm": to_plain_named(self.algorithm),
@@ -99,12 +110,15 @@ class Job:
         }
         shape = ("input_shape", "num_classes", "scale", "offset")
         rest = ("seed", "precision", "device", "needs", "on_client_failure")
-        return parts | {name: getattr(self, name) for name in (*shape, *rest)}
+        others = {name: getattr(self, name) for name in (*shape, *rest)}
+        return parts | others | {"modules": modules}
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> Self:  # Any: what JSON can hold
         """Take up what :meth:`to_plain` returned."""
         values = dict(plain)
+        for module in values.pop("modules"):  # they register measurements
+            importlib.import_module(module)
         values["model"] = named(MODELS, plain["model"], "model")
         values["algorithm"] = named(ALGORITHMS, plain["algorithm"], "algorithm")
         values["training"] = build(LocalTraining, plain["training"], "training")

@@ -20,7 +20,6 @@ from terrafl.seeds import stream, torch_stream
 from terrafl.simulation.batched import GROUP_SIZE, BatchedTrainer, is_batchable
 from terrafl.simulation.executor import EVALUATION_BATCH
 from terrafl.simulation.job import (
-    OF_LOSSES,
     Arrays,
     Job,
     Precision,
@@ -178,7 +177,8 @@ class Trainer:
         """Take one step per mini-batch; return the sums over examples that are needed."""
         job, module, parameters = self._job, self._network.module, self._network.parameters
         optimizer = _optimizer(parameters, job.training, learning_rate)
-        totals = {name: 0.0 for name in OF_LOSSES if name in job.needs}
+        of_losses = job.of_losses
+        totals = dict.fromkeys(of_losses, 0.0)
         for rows in batches:
             x, y = self._gather(rows[rows >= 0])
             optimizer.zero_grad(set_to_none=True)
@@ -190,7 +190,7 @@ class Trainer:
             optimizer.step()
             if totals:
                 for name in totals:
-                    totals[name] += float(OF_LOSSES[name](losses.detach().double()).sum())
+                    totals[name] += float(of_losses[name](losses.detach().double()).sum())
         return totals
 
     def loss(

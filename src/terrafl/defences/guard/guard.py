@@ -123,10 +123,10 @@ class Guard:
         report, weight = self._capped(update.report, iteration.population, log), update.weight
         if iteration.averaging == "size" and report is not update.report:
             weight = weight * report.num_examples / update.report.num_examples
-        layer = iteration.final_layer
-        if self.recompute and layer is not None and len(update.vector):
+        if self.recompute and len(update.vector):
             vectors = (original.vector, update.vector, iteration.received)
-            report = remeasured(report, *vectors, final_layer=layer, needs=iteration.needs, log=log)
+            layer, needs = iteration.final_layer, iteration.needs
+            report = remeasured(report, *vectors, final_layer=layer, needs=needs, log=log)
         return replace(update, report=report, weight=weight)
 
     def state(self) -> State:

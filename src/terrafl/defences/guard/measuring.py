@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
-from dataclasses import replace
 
 from terrafl.defences.guard.log import Log
 from terrafl.records import Report, Vector
 from terrafl.selection.final_layer import FinalLayer
-from terrafl.selection.report import Need
+from terrafl.selection.needs import Need, known, measure
 
 __all__ = ["remeasured"]
 
-_NORMS: tuple[Need, ...] = ("update_norm", "weight_norm", "bias_norm")
 _TOLERANCE = 1e-3  # clients may measure in float32
 
 
@@ -23,7 +21,7 @@ def remeasured(
     model: Vector,
     received: Vector,
     *,
-    final_layer: FinalLayer,
+    final_layer: FinalLayer | None,
     needs: Collection[Need],
     log: Log,
 ) -> Report:
@@ -42,19 +40,19 @@ def remeasured(
     received
         The model it started from.
     final_layer
-        Where the final layer lies.
+        Where the final layer lies; ``None`` where it is not known.
     needs
         What the selector asks of a report.
     log
         Where a false norm is written down.
     """
-    for need in _NORMS:
-        told = getattr(report, need)
-        if told is None:
-            continue
-        true = final_layer.measure(sent, received, {need})[need]
-        assert isinstance(true, float)
+    told_of = {name: report.value(name) for name, m in known().items() if m.is_checkable}
+    for need, true in measure(
+        [name for name, told in told_of.items() if told is not None], sent, received, final_layer
+    ).items():
+        told = told_of[need]
+        assert told is not None
+        assert true is not None
         if not math.isclose(told, true, rel_tol=_TOLERANCE, abs_tol=1e-12):
             log.note("corrected", report.client_id, f"{need} {told:.4g}; its update has {true:.4g}")
-    measured = final_layer.measure(model, received, needs)
-    return replace(report, **measured)  # type: ignore[arg-type]  # keyed by Need
+    return report.with_values(measure(needs, model, received, final_layer))

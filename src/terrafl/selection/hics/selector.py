@@ -154,7 +154,7 @@ class HiCSFL(Selector):
         if count == 0:
             return clients[:0], {}
         labels, means = self._clusters(context)
-        gamma = self.gamma * max(0.0, 1 - context.round / context.num_rounds)  # gamma_t
+        gamma = self.gamma * max(0.0, 1 - context.progress)  # gamma_t
         sizes = context.population.sizes if self.compat == "paper" else np.ones(len(labels))
         left, drawn = clients, []
         for _ in range(count):
@@ -189,7 +189,7 @@ class HiCSFL(Selector):
         labels[known] = clusters
         return labels, np.bincount(clusters, weights=entropies) / np.bincount(clusters)
 
-    def refine(self, reports: Sequence[Report]) -> Cohort:
+    def refine(self, reports: Sequence[Report], context: Context) -> Cohort:
         """Store the updates of the clients that reported, and end the round."""
         signals = {report.client_id: self._signals(report) for report in reports}
         length = self._memory["direction"].shape[1] or _most_common(

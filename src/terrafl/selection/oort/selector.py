@@ -210,11 +210,11 @@ class Oort(Selector):
         total = statistical + temporal_uncertainty(clock, last_rounds)
         return np.abs(total) if rules.absolute_utility else total
 
-    def refine(self, reports: Sequence[Report]) -> Cohort:
+    def refine(self, reports: Sequence[Report], context: Context) -> Cohort:
         """Store utilities and durations, and end the round: there is one iteration."""
         ids = [report.client_id for report in reports]
         sizes = np.array([report.num_examples for report in reports], dtype=np.float64)
-        losses = np.array([getattr(r, self._rules.loss) for r in reports], dtype=np.float64)
+        losses = np.array([r.value(self._rules.loss) for r in reports], dtype=np.float64)
         utilities = sizes * np.sqrt(losses)  # |B| sqrt(mean of squared losses)
         learnt = {
             "utility": utilities,
