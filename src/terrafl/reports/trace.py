@@ -110,6 +110,8 @@ class Trace:
                 self.refused.append(event)
             case Guarded():
                 self.refused.append(_as_refused(event))
+            case Fairness(score=scores) if scores:
+                self.served = list(scores)
             case Fairness():
                 pairs = zip(event.correct or (), event.tested or (), strict=True)
                 self.served = [right / tested if tested else None for right, tested in pairs]
