@@ -89,7 +89,9 @@ class Loops:
         self._test_y = torch.from_numpy(dataset.test.y)
         with torch_stream(0, "model"):
             self._stock = {
-                name: workload.model.build(dataset.input_shape, dataset.num_classes)
+                name: workload.model.build(
+                    dataset.input_shape, dataset.labels("the benchmark").num_classes
+                )
                 for name, workload in WORKLOADS.items()
             }
         self._plain = {

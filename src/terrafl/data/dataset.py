@@ -3,31 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from terrafl.errors import DataError
 
-__all__ = ["Dataset", "Examples", "Normalisation"]
+__all__ = ["ClassLabels", "Dataset", "Examples", "Normalisation"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Examples:
-    """Inputs and labels, row by row.
+    """Inputs and targets, row by row.
 
     Parameters
     ----------
     x
-        Inputs of shape (n, channels, ...), in their stored type (uint8 or float32).
+        Inputs of shape (n, channels, ...), in their stored type. uint8 and float32 reach the
+        network normalised, as float32. int64 (token ids, for an embedding) reach it as they are.
     y
-        Labels 0 .. C-1.
+        Targets: class labels 0 .. C-1 as int64, or numbers as float32.
     group
         The natural owner of each example (writer, subject), if the data set has owners.
     """
 
-    x: NDArray[np.uint8] | NDArray[np.float32]
-    y: NDArray[np.int64]
+    x: NDArray[np.uint8] | NDArray[np.float32] | NDArray[np.int64]
+    y: NDArray[np.int64] | NDArray[np.float32]
     group: NDArray[np.str_] | None = None
 
     def __post_init__(self) -> None:
@@ -35,8 +37,8 @@ class Examples:
             self.group is not None and len(self.group) != len(self.y)
         ):
             raise DataError(
-                f"every input needs one label and at most one owner; got {len(self.x)} inputs, "
-                f"{len(self.y)} labels and {0 if self.group is None else len(self.group)} owners."
+                f"every input needs one target and at most one owner; got {len(self.x)} inputs, "
+                f"{len(self.y)} targets and {0 if self.group is None else len(self.group)} owners."
             )
 
     def __len__(self) -> int:
@@ -58,17 +60,39 @@ class Normalisation:
         return scale.astype(np.float32), (-np.array(self.mean) / sd).astype(np.float32)
 
 
+class ClassLabels(NamedTuple):
+    """The labels of a data set's training and test examples, 0 .. ``num_classes`` - 1."""
+
+    train: NDArray[np.int64]
+    test: NDArray[np.int64]
+    num_classes: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Dataset:
-    """A classification data set with its training and test examples."""
+    """A data set with its training and test examples.
+
+    Parameters
+    ----------
+    name
+        What results call it.
+    train, test
+        The examples.
+    num_classes
+        Number of classes; ``None`` where the targets are numbers.
+    normalisation
+        Turns stored inputs into network input; not used for int64 inputs.
+    """
 
     name: str
     train: Examples
     test: Examples
-    num_classes: int
+    num_classes: int | None
     normalisation: Normalisation
 
     def __post_init__(self) -> None:
+        if self.num_classes is None:
+            return
         for labels in (self.train.y, self.test.y):
             low, high = int(labels.min(initial=0)), int(labels.max(initial=0))
             if low < 0 or high >= self.num_classes:
@@ -76,6 +100,27 @@ class Dataset:
                     f"labels of {self.name} must lie in 0 .. {self.num_classes - 1}; "
                     f"got {low} .. {high}."
                 )
+
+    def labels(self, user: str) -> ClassLabels:
+        """Return the class labels; raise if the targets are numbers.
+
+        Parameters
+        ----------
+        user
+            Who needs the labels, for the error message.
+        """
+        if self.num_classes is None:
+            raise DataError(
+                f"{user} needs class labels; the targets of {self.name} are numbers: "
+                "choose another one."
+            )
+        train, test = (np.asarray(part.y, dtype=np.int64) for part in (self.train, self.test))
+        return ClassLabels(train, test, self.num_classes)
+
+    @property
+    def has_raw_inputs(self) -> bool:
+        """Whether inputs are integers that reach the network as they are."""
+        return self.train.x.dtype == np.int64
 
     @property
     def input_shape(self) -> tuple[int, ...]:

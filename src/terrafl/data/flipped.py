@@ -31,9 +31,10 @@ def with_flipped_labels(data: FederatedData, clients: Iterable[int]) -> Federate
             "labels can be flipped only if no two clients hold the same example; this partition "
             "shares examples. Choose another partition."
         )
-    labels = dataset.train.y.copy()
+    original, _, num_classes = dataset.labels("label flipping")
+    labels = original.copy()
     for client in clients:
         held = rows[client]
-        labels[held] = dataset.num_classes - 1 - labels[held]
+        labels[held] = num_classes - 1 - labels[held]
     flipped = replace(dataset, train=replace(dataset.train, y=labels))
     return FederatedData(flipped, data.partition)

@@ -35,14 +35,17 @@ def load_npz(path: Path) -> Dataset:
     ----------
     path
         A file that ``numpy.savez`` wrote. It holds the inputs ``x_train`` and ``x_test`` of shape
-        (n, channels, ...) or (n, features), as uint8 or floating-point numbers; the labels
-        ``y_train`` and ``y_test``, whole numbers from 0; and, if the examples have owners,
-        ``owner_train`` and ``owner_test``, one name per example.
+        (n, channels, ...) or (n, features); the targets ``y_train`` and ``y_test``; and, if the
+        examples have owners, ``owner_train`` and ``owner_test``, one name per example. Targets of
+        an integer type are class labels, whole numbers from 0; floating-point targets are numbers
+        for ``task = "regression"``.
 
     Notes
     -----
-    Inputs are standardised per channel (or feature) by the mean and the standard deviation of the
-    training examples. No object is unpickled.
+    Inputs that are uint8 or floating-point numbers are standardised per channel (or feature) by
+    the mean and the standard deviation of the training examples. Inputs of another integer type
+    reach the network as they are, as int64: a network with an embedding can use them. No object is
+    unpickled.
     """
     arrays = read_npz(path)
     if not arrays.keys() >= _NEEDED or len(arrays.keys() & _OWNERS) == 1:
@@ -63,32 +66,40 @@ def _dataset(arrays: Arrays, name: str) -> Dataset:
             "x_train and x_test must be examples of one shape, with at least one training "
             f"example; got {train.x.shape} and {test.x.shape}."
         )
+    if train.y.dtype != test.y.dtype or (train.x.dtype == np.int64) != (test.x.dtype == np.int64):
+        raise DataError("training and test examples must be of the same type: integers or not.")
+    is_labelled = train.y.dtype == np.int64
     return Dataset(
         name=name,
         train=train,
         test=test,
-        num_classes=1 + max(int(part.y.max(initial=0)) for part in (train, test)),
+        num_classes=1 + max(int(part.y.max(initial=0)) for part in (train, test))
+        if is_labelled
+        else None,
         normalisation=_standardisation(train.x),
     )
 
 
 def _examples(arrays: Arrays, part: str) -> Examples:
     x, y = arrays[f"x_{part}"], arrays[f"y_{part}"]
-    if x.dtype != np.uint8 and not np.issubdtype(x.dtype, np.floating):
-        raise DataError(f"x_{part} must be uint8 or floating-point numbers; got {x.dtype}.")
-    if not np.issubdtype(y.dtype, np.integer) or y.ndim != 1:
-        raise DataError(f"y_{part} must be one whole number per example; got {y.dtype}.")
-    if not np.isfinite(x).all():
-        raise DataError(f"x_{part} must be finite; got infinite values or NaN.")
+    for name, values in ((f"x_{part}", x), (f"y_{part}", y)):
+        if values.dtype.kind not in "iuf":
+            raise DataError(f"{name} must be numbers; got {values.dtype}.")
+        if not np.isfinite(values).all():
+            raise DataError(f"{name} must be finite; got infinite values or NaN.")
+    if y.ndim != 1:
+        raise DataError(f"y_{part} must be one number per example; got shape {y.shape}.")
     owner = arrays.get(f"owner_{part}")
     group = None if owner is None else owner.astype(np.str_)
-    labels = y.astype(np.int64)
-    if x.dtype == np.uint8:
-        return Examples(np.ascontiguousarray(x, dtype=np.uint8), labels, group)
-    return Examples(np.ascontiguousarray(x, dtype=np.float32), labels, group)
+    stored = {"f": np.float32, "i": np.int64, "u": np.int64}
+    kept = np.uint8 if x.dtype == np.uint8 else stored[x.dtype.kind]
+    inputs, targets = np.ascontiguousarray(x, dtype=kept), y.astype(stored[y.dtype.kind])
+    return Examples(inputs, targets, group)
 
 
 def _standardisation(x: NDArray[np.generic]) -> Normalisation:
+    if x.dtype == np.int64:
+        return Normalisation()
     axes = (0, *range(2, x.ndim))
     values = x.astype(np.float64)
     sd = values.std(axis=axes)

@@ -33,6 +33,7 @@ from terrafl.runs.temporary import TemporaryFolder
 from terrafl.selection import SELECTORS, Selector
 from terrafl.settings import to_plain, to_plain_named
 from terrafl.simulation.local_training import LocalTraining
+from terrafl.tasks import Task
 
 __all__ = ["Settings", "cells", "compare", "configure", "default_workers", "run"]
 
@@ -57,6 +58,7 @@ class Settings(TypedDict, total=False):
     aggregation: str | Mapping[str, object] | Aggregation | None
     guard: bool | Mapping[str, object] | Guard | None
     attack: Mapping[str, object] | Attack | None
+    task: str | Mapping[str, object] | Task | None
     clients_per_round: int | None
     rounds: int | None
     eval_every: int | None

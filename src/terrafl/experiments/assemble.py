@@ -105,7 +105,11 @@ def train(
 
             executor = stack.enter_context(InProcess(job, arrays))
         federation: Federation = SimulatedFederation(
-            data=data, executor=executor, training=config.training, seed=config.seed
+            data=data,
+            executor=executor,
+            training=config.training,
+            seed=config.seed,
+            task=config.task,
         )
         if config.attack is not None:
             attackers = Attackers(config.attack, attacking, executor.initial_model)
@@ -130,7 +134,11 @@ def train(
         loop.run()
         model = executor.layout.tensors(loop.readout)
     summary = summarise(
-        config.labels, loop.state, num_rounds=config.rounds, versions=stored_versions(folder)
+        config.labels,
+        loop.state,
+        num_rounds=config.rounds,
+        versions=stored_versions(folder),
+        metric=config.task.metric,
     )
     with folder.writing():
         tensors = {name: part.copy() for name, part in model.items()}
@@ -175,6 +183,7 @@ def job_of(config: RunConfig, data: FederatedData) -> Job:
         precision=config.precision,
         device=config.device,
         on_client_failure=config.on_client_failure,
+        task=config.task,
     )
 
 

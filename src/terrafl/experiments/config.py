@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from terrafl.algorithms import ALGORITHMS, Algorithm
@@ -32,6 +32,7 @@ from terrafl.selection import SELECTORS, Selector
 from terrafl.settings import build, named, suggest, to_plain, to_plain_named, variant_of
 from terrafl.simulation.job import OnClientFailure, Precision
 from terrafl.simulation.local_training import LocalTraining
+from terrafl.tasks import TASKS, Classification, Task
 
 __all__ = ["RunConfig", "read_configuration", "read_toml", "resolve", "scenario_names"]
 
@@ -44,10 +45,11 @@ _CATALOGUES: Mapping[str, Mapping[str, type]] = {
     "algorithm": ALGORITHMS,
     "backbone": BACKBONES,
     "aggregation": AGGREGATIONS,
+    "task": TASKS,
 }
 _TABLES: Mapping[str, type] = {"training": LocalTraining, "guard": Guard, "attack": Attack}
 _PARTS = (*_CATALOGUES, *_TABLES)
-_OPTIONAL = frozenset({"backbone", "aggregation", "guard", "attack"})
+_OPTIONAL = frozenset({"backbone", "aggregation", "guard", "attack", "task"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +72,8 @@ class RunConfig:
         Measures of the server against faulty or malicious clients, if any.
     attack
         An attack by some of the clients, if any.
+    task
+        The loss and the score.
     rounds
         Rounds, $R$.
     clients_per_round
@@ -107,6 +111,7 @@ class RunConfig:
     aggregation: Aggregation | None = None
     guard: Guard | None = None
     attack: Attack | None = None
+    task: Task = field(default_factory=Classification)
     rounds: int
     clients_per_round: int
     seed: int = 0
@@ -135,8 +140,11 @@ class RunConfig:
             require_tolerable(self.aggregation, smallest, why)
 
     def to_plain(self) -> Plain:
-        """Return the configuration as TOML values, from which :meth:`from_plain` restores it."""
-        parts = self.parts
+        """Return the configuration as TOML values, from which :meth:`from_plain` restores it.
+
+        The task is left out where it is classification, as in configurations of older versions.
+        """
+        parts = {key: part for key, part in self.parts.items() if part != Classification()}
         scalars = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in _PARTS}
         return (
             {key: value for key, value in scalars.items() if value is not None}

@@ -396,11 +396,18 @@ class Loop:
                 accuracy_participating=evaluation.score_participating,
                 loss=evaluation.loss,
                 costs=costs,
+                metric=evaluation.metric,
             )
         )
         if state.round + 1 == self.plan.num_rounds or self.is_saturated:
-            tested, correct = evaluation.tested, evaluation.correct
-            self.record.note(events.Fairness(round=state.round, tested=tested, correct=correct))
+            self.record.note(
+                events.Fairness(
+                    round=state.round,
+                    tested=evaluation.tested,
+                    correct=evaluation.correct,
+                    score=evaluation.scores,
+                )
+            )
         seconds = round(time.perf_counter() - started, 6)
         self.record.time(events.EvaluationTime(round=state.round, seconds=seconds))
 

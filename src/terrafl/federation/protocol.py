@@ -132,6 +132,10 @@ class Evaluation:
     tested, correct
         Per client, in order of ids, the number of test examples and of right answers; ``None``
         where the server cannot know, empty where there are too many clients to list.
+    scores
+        Per client, its score (``None`` where undefined), for a task without right answers.
+    metric
+        The name of the score.
     """
 
     score: float
@@ -139,6 +143,8 @@ class Evaluation:
     loss: float | None
     tested: Sequence[int] | None = None
     correct: Sequence[int] | None = None
+    scores: Sequence[float | None] = ()
+    metric: str = "accuracy"
 
 
 @dataclass(frozen=True, slots=True)

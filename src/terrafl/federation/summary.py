@@ -12,7 +12,12 @@ __all__ = ["summarise"]
 
 
 def summarise(
-    labels: Labels, state: RunState, *, num_rounds: int, versions: Mapping[str, str]
+    labels: Labels,
+    state: RunState,
+    *,
+    num_rounds: int,
+    versions: Mapping[str, str],
+    metric: str = "accuracy",
 ) -> Summary:
     """Return what came out of a run; it must have been evaluated.
 
@@ -26,6 +31,8 @@ def summarise(
         Rounds planned.
     versions
         Of what the result depends on.
+    metric
+        The name of the score.
     """
     accuracies = [point.accuracy for point in state.curve]
     newest = accuracies[-10:]
@@ -40,4 +47,5 @@ def summarise(
         mean_last_ten=sum(newest) / len(newest),
         curve=tuple(state.curve),
         versions=dict(versions),
+        metric=metric,
     )

@@ -26,7 +26,7 @@ class FlatNetwork:
     module
         The network. Its tensors are replaced by views of one block of memory.
     final_layer
-        Name of the linear layer that computes the class scores.
+        Name of the linear layer that computes the outputs.
     device
         The torch device.
 
@@ -80,14 +80,14 @@ class FlatNetwork:
         cls,
         model: Model,
         input_shape: tuple[int, ...],
-        num_classes: int,
+        num_outputs: int,
         *,
         seed: int,
         device: str = "cpu",
     ) -> FlatNetwork:
         """Build a network with the initial weights of this seed."""
         with torch_stream(seed, "model"):
-            module = model.build(input_shape, num_classes)
+            module = model.build(input_shape, num_outputs)
         return cls(module, model.final_layer, device)
 
     def load(self, vector: torch.Tensor) -> None:

@@ -97,6 +97,8 @@ class Trace:
                 self.refused.append(event)
             case events.Guarded():
                 self.refused.append(_as_refused(event))
+            case events.Fairness(score=scores) if scores:
+                self.served = list(scores)
             case events.Fairness():
                 pairs = zip(event.correct or (), event.tested or (), strict=True)
                 self.served = [right / tested if tested else None for right, tested in pairs]

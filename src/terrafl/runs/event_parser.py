@@ -30,9 +30,9 @@ _SAME_LENGTH: Mapping[type, tuple[str, ...]] = {
     e.Cohort: ("clients", "draws", "weights"),
     e.Updates: ("clients", "update_norm"),
     e.Averaged: ("clients", "weights"),
-    e.Fairness: ("tested", "correct"),
+    e.Fairness: ("tested", "correct", "score"),
 }
-_OPTIONAL = frozenset({"sizes", "distances", "labels", "draws", "weights"})
+_OPTIONAL = frozenset({"sizes", "distances", "labels", "draws", "weights", "score"})
 _SPLIT_KEYS = frozenset({"iteration", "clients", "k_q1", "k_q3", "tau"})
 _NOT_MEASURES = ("id", "num_examples")
 _ROUND = check_of(int, "round")
@@ -135,7 +135,8 @@ def _require_agreement(event: e.Event) -> None:
     lengths = {}
     for name in _SAME_LENGTH.get(type(event), ()):
         values = getattr(event, name)
-        if values or name not in _OPTIONAL:
+        is_replaced = name == "correct" and isinstance(event, e.Fairness) and bool(event.score)
+        if values or not (name in _OPTIONAL or is_replaced):
             lengths[name] = len(values or ())
     if isinstance(event, e.Federation) and event.ids:
         lengths["clients"] = event.clients

@@ -265,7 +265,10 @@ class Costs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluation(Event):
-    """The global model on the test data, and the costs so far."""
+    """The global model on the test data, and the costs so far.
+
+    ``accuracy`` is the task's score; ``metric`` is its name.
+    """
 
     kind: ClassVar[str] = "evaluation"
 
@@ -274,14 +277,16 @@ class Evaluation(Event):
     accuracy_participating: float
     loss: float | None
     costs: Costs = field(metadata={"flat": True})
+    metric: str = "accuracy"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fairness(Event):
     """For each client the test examples and those that the final model gets right.
 
-    Both are ``None`` on a server that evaluates without the clients' labels, and left out
-    beyond 10,000 clients.
+    A task without right answers has ``score`` in place of ``correct``: the score of each client,
+    ``None`` where it is undefined. ``tested`` and ``correct`` are ``None`` on a server that
+    evaluates without the clients' labels. All are left out beyond 10,000 clients.
     """
 
     kind: ClassVar[str] = "fairness"
@@ -289,6 +294,7 @@ class Fairness(Event):
     round: int
     tested: Sequence[int] | None = ()
     correct: Sequence[int] | None = ()
+    score: Sequence[float | None] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

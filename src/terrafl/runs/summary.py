@@ -91,6 +91,9 @@ class Summary:
         Versions of what the result depends on.
     experiment
         Digest of all settings but seed and selector: runs that may be compared share it.
+    metric
+        The name of the score that the accuracies are, such as ``r2``; left out of the file where
+        it is ``accuracy``.
     """
 
     dataset: str
@@ -117,10 +120,14 @@ class Summary:
     curve: tuple[Point, ...]
     versions: Mapping[str, str]
     experiment: str = ""
+    metric: str = "accuracy"
 
     def to_json(self) -> bytes:
         """Return the file's content."""
-        return json.dumps(asdict(self), indent=1, allow_nan=False).encode() + b"\n"
+        plain = asdict(self)
+        if self.metric == "accuracy":
+            del plain["metric"]
+        return json.dumps(plain, indent=1, allow_nan=False).encode() + b"\n"
 
     @classmethod
     def read(cls, path: Path) -> Summary:

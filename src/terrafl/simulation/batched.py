@@ -26,6 +26,7 @@ from torch import Tensor, nn
 
 from terrafl.models import Layout
 from terrafl.simulation.job import Job, Trained, Work
+from terrafl.tasks import Classification
 
 __all__ = ["GROUP_SIZE", "BatchedTrainer", "is_batchable"]
 
@@ -40,9 +41,9 @@ _LARGEST_BATCH = 64
 def is_batchable(job: Job, module: nn.Module) -> bool:
     """Return whether this path serves the job, and wins.
 
-    It serves perceptrons under SGD; beyond a million parameters or mini-batches of 64 the
-    arithmetic dominates and nothing is gained. A class derived from one of torch's may compute
-    something else: exactly torch's own are served.
+    It serves classification by perceptrons under SGD; beyond a million parameters or mini-batches
+    of 64 the arithmetic dominates and nothing is gained. A class derived from one of torch's may
+    compute something else: exactly torch's own are served.
     """
     layers = list(module.children())
     kinds = [type(layer) for layer in layers]
@@ -53,6 +54,7 @@ def is_batchable(job: Job, module: nn.Module) -> bool:
         and all(layer.bias is not None for layer in layers[1::2])
         and all(kind is nn.ReLU for kind in kinds[2::2])
         and len(layers) % 2 == 0
+        and type(job.task) is Classification
         and job.precision == "fp32"
         and job.device == "cpu"
         and job.training.optimizer == "sgd"

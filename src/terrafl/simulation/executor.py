@@ -59,8 +59,10 @@ class Executor(Protocol):
         """Return the mean training loss of a model for each client."""
         ...
 
-    def evaluate(self, model: NDArray[np.float32]) -> tuple[NDArray[np.bool_], NDArray[np.float32]]:
-        """Return, for every test example, whether the model is right, and its loss."""
+    def evaluate(
+        self, model: NDArray[np.float32]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
+        """Return the task's statistics, (n, S), and the loss for every test example."""
         ...
 
     def __enter__(self) -> Self: ...

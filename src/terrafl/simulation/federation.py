@@ -27,8 +27,11 @@ from terrafl.simulation.executor import Executor
 from terrafl.simulation.fairness import MOST_LISTED, by_client
 from terrafl.simulation.job import Trained, TrainTask
 from terrafl.simulation.local_training import LocalTraining
+from terrafl.tasks import LOWEST_SCORE, Classification, Task, score_of
 
 __all__ = ["SimulatedFederation", "final_layer_of"]
+
+_OF_LABELS = ("mean_classes", "mean_distance", "distances", "labels")
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -45,12 +48,15 @@ class SimulatedFederation:
         How a client trains.
     seed
         Of every random stream.
+    task
+        Makes scores of the statistics that the executor returns.
     """
 
     data: FederatedData
     executor: Executor
     training: LocalTraining
     seed: int
+    task: Task = field(default_factory=Classification)
     population: Population = field(init=False)
     final_layer: FinalLayer = field(init=False)
 
@@ -153,16 +159,18 @@ class SimulatedFederation:
 
     def evaluate(self, model: Vector, participants: Sequence[str]) -> Evaluation:
         """Evaluate a model on all test data, and on the participants' part of it."""
-        correct, losses = self.executor.evaluate(model)
+        statistics, losses = self.executor.evaluate(model)
         test = self.data.partition.test
-        parts = [test[position] for position in self.population.index(participants)]
-        shares = [float(correct[rows].mean()) for rows in parts if len(rows)]
-        score, loss = float(correct.mean()), float(losses.mean(dtype=np.float64))
+        parts = [statistics[test[position]] for position in self.population.index(participants)]
+        shares = [score for part in parts if (score := score_of(self.task, part)) is not None]
+        score = score_of(self.task, statistics)
+        score, loss = LOWEST_SCORE if score is None else score, float(losses.mean(dtype=np.float64))
         return Evaluation(
             score=score,
             score_participating=float(np.mean(shares)) if shares else score,
             loss=loss if np.isfinite(loss) else None,
-            **by_client(correct, test),
+            metric=self.task.metric,
+            **by_client(self.task, statistics, test),  # type: ignore[arg-type]  # keyed by field
         )
 
     def state(self) -> State:
@@ -175,12 +183,17 @@ class SimulatedFederation:
 
 def federation_event(data: FederatedData) -> events.Federation:
     """Return what the journal says of the clients, in its first line."""
-    holdings = Holdings.of(data.partition, data.dataset.train.y)
-    skew = Skew.from_holdings(data.partition, holdings).to_dict()
-    listed = {}
+    dataset, is_labelled = data.dataset, data.dataset.num_classes is not None
+    labels = (
+        dataset.labels("label skew").train if is_labelled else np.zeros(len(dataset.train), int)
+    )
+    holdings = Holdings.of(data.partition, labels)
+    plain: dict[str, object] = {**Skew.from_holdings(data.partition, holdings).to_dict()}
     if len(data.client_ids) <= MOST_LISTED:
-        listed = {"ids": data.client_ids.tolist(), **holdings.to_dict()}
-    return events.Federation(**skew, **listed, schema=events.SCHEMA)  # type: ignore[arg-type]  # keyed by field
+        plain |= {"ids": data.client_ids.tolist(), **holdings.to_dict()}
+    if not is_labelled:
+        plain |= {key: None for key in _OF_LABELS if key in plain}
+    return events.Federation(**plain, schema=events.SCHEMA)  # type: ignore[arg-type]  # keyed by field
 
 
 def final_layer_of(layout: Layout) -> FinalLayer:

@@ -85,6 +85,8 @@ class InProcess:
         """Return the mean training loss of a model for each client."""
         return [self._trainer.loss(model, client, rows) for client, rows in tasks]
 
-    def evaluate(self, model: NDArray[np.float32]) -> tuple[NDArray[np.bool_], NDArray[np.float32]]:
-        """Return, for every test example, whether the model is right, and its loss."""
+    def evaluate(
+        self, model: NDArray[np.float32]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
+        """Return the task's statistics, (n, S), and the loss for every test example."""
         return self._trainer.evaluate(model, 0, len(self._arrays["test_y"]))

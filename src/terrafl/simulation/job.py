@@ -17,6 +17,7 @@ from terrafl.models import MODELS, Model
 from terrafl.selection.needs import known, modules_of
 from terrafl.settings import build, named, to_plain, to_plain_named
 from terrafl.simulation.local_training import LocalTraining
+from terrafl.tasks import TASKS, Classification, Task
 
 __all__ = [
     "NO_VECTORS",
@@ -46,7 +47,7 @@ class Job:
     algorithm: Algorithm
     training: LocalTraining
     input_shape: tuple[int, ...]
-    num_classes: int
+    num_outputs: int
     scale: tuple[float, ...]
     offset: tuple[float, ...]
     seed: int
@@ -54,6 +55,7 @@ class Job:
     device: str
     needs: tuple[str, ...]
     on_client_failure: OnClientFailure = "stop"
+    task: Task = field(default_factory=Classification)
 
     @classmethod
     def of(
@@ -68,15 +70,23 @@ class Job:
         precision: Precision = "fp32",
         device: str = "cpu",
         on_client_failure: OnClientFailure = "stop",
+        task: Task | None = None,
     ) -> Self:
         """Describe the job of training on this data set for a selector with these needs."""
+        task = task or Classification()
+        if dataset.has_raw_inputs and type(model) in MODELS.values():
+            raise ConfigurationError(
+                f"model must be a network of your own that begins with an embedding, since the "
+                f"inputs of {dataset.name} are integers; got {type(model).name}: use another "
+                "model, or store the inputs as floating-point numbers."
+            )
         scale, offset = dataset.normalisation.affine()
         return cls(
             model=model,
             algorithm=algorithm,
             training=training,
             input_shape=dataset.input_shape,
-            num_classes=dataset.num_classes,
+            num_outputs=task.num_outputs(dataset),
             scale=tuple(scale.tolist()),
             offset=tuple(offset.tolist()),
             seed=seed,
@@ -84,6 +94,7 @@ class Job:
             device=device,
             needs=tuple(sorted(needs)),
             on_client_failure=on_client_failure,
+            task=task,
         )
 
     @property
@@ -106,9 +117,10 @@ class Job:
         parts = {
             "model": to_plain_named(self.model),
             "algorithm": to_plain_named(self.algorithm),
+            "task": to_plain_named(self.task),
             "training": to_plain(self.training),
         }
-        shape = ("input_shape", "num_classes", "scale", "offset")
+        shape = ("input_shape", "num_outputs", "scale", "offset")
         rest = ("seed", "precision", "device", "needs", "on_client_failure")
         others = {name: getattr(self, name) for name in (*shape, *rest)}
         return parts | others | {"modules": modules}
@@ -121,6 +133,7 @@ class Job:
             importlib.import_module(module)
         values["model"] = named(MODELS, plain["model"], "model")
         values["algorithm"] = named(ALGORITHMS, plain["algorithm"], "algorithm")
+        values["task"] = named(TASKS, plain["task"], "task")
         values["training"] = build(LocalTraining, plain["training"], "training")
         for name in ("input_shape", "scale", "offset", "needs"):
             values[name] = tuple(plain[name])

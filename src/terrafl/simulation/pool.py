@@ -66,6 +66,7 @@ class Pool:
         self._arrays = arrays
         self._on_client_failure = job.on_client_failure
         self._algorithm = job.algorithm
+        self._num_statistics = len(job.task.statistics_names)
         network = self._processes.prepare(
             {
                 "do": "prepare",
@@ -94,7 +95,7 @@ class Pool:
                 "slots": ("<f4", (num_clients, size)),
                 "shared": ("<f4", (1, len(self._algorithm.shares), size)),
                 "given": ("<f4", (num_clients, len(self._algorithm.gives), size)),
-                "correct": ("|b1", (num_test,)),
+                "statistics": ("<f8", (num_test, self._num_statistics)),
                 "losses": ("<f4", (num_test,)),
             }
         )
@@ -190,12 +191,14 @@ class Pool:
         ]
         return [answer["loss"] for answer in self._processes.ask(questions)]
 
-    def evaluate(self, model: NDArray[np.float32]) -> tuple[NDArray[np.bool_], NDArray[np.float32]]:
-        """Return, for every test example, whether the model is right, and its loss."""
+    def evaluate(
+        self, model: NDArray[np.float32]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
+        """Return the task's statistics, (n, S), and the loss for every test example."""
         self._shared["received"][...] = model
         pieces = evaluation_pieces(len(self._arrays["test_y"]), self._layout, len(self._processes))
         self._processes.ask([{"do": "evaluate", "start": a, "stop": b} for a, b in pieces])
         return (
-            np.array(self._shared["correct"], dtype=np.bool_),
+            np.array(self._shared["statistics"], dtype=np.float64),
             np.array(self._shared["losses"], dtype=np.float32),
         )

@@ -11,7 +11,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from torch.nn import functional
 from torch.nn.modules.dropout import _DropoutNd
 
 from terrafl.errors import ConfigurationError
@@ -52,12 +51,13 @@ class Trainer:
         self._arrays = arrays
         _require_precision(job.precision, job.device)
         self._network = FlatNetwork.build(
-            job.model, job.input_shape, job.num_classes, seed=job.seed, device=job.device
+            job.model, job.input_shape, job.num_outputs, seed=job.seed, device=job.device
         )
         modules = self._network.module.modules()
         self._has_dropout = any(isinstance(module, _DropoutNd) for module in modules)
         batchable = is_batchable(job, self._network.module)
         self._batched = BatchedTrainer(job, self._network.layout) if batchable else None
+        self._is_raw = arrays["train_x"].dtype == np.int64
         shape = (1, -1, *(1,) * (len(job.input_shape) - 1))
         self._scale = torch.tensor(job.scale, device=job.device).view(shape)
         self._offset = torch.tensor(job.offset, device=job.device).view(shape)
@@ -183,7 +183,7 @@ class Trainer:
             x, y = self._gather(rows[rows >= 0])
             optimizer.zero_grad(set_to_none=True)
             with self._autocast():
-                losses = functional.cross_entropy(module(x), y, reduction="none")
+                losses = job.task.loss(module(x), y)
             losses.mean().backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
             if correct is not None:
                 correct()
@@ -203,36 +203,38 @@ class Trainer:
         total = 0.0
         for start in range(0, len(asked), EVALUATION_BATCH):
             x, y = self._gather(asked[start : start + EVALUATION_BATCH])
-            total += float(self._losses(x, y)[1].double().sum())
+            total += float(self._outputs(x, y)[1].double().sum())
         return total / len(asked)
 
     def evaluate(
         self, model: NDArray[np.float32], start: int, stop: int
-    ) -> tuple[NDArray[np.bool_], NDArray[np.float32]]:
-        """Return, for these rows of the test set, whether the model is right, and its loss."""
+    ) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
+        """Return the task's statistics and the loss for these rows of the test set."""
         self._load_to_evaluate(model)
-        correct = np.empty(stop - start, dtype=np.bool_)
+        task = self._job.task
+        statistics = np.empty((stop - start, len(task.statistics_names)))
         losses = np.empty(stop - start, dtype=np.float32)
         x = None
         for first in range(start, stop, EVALUATION_BATCH):
             rows = slice(first, min(first + EVALUATION_BATCH, stop))
             x = self._to_input(self._arrays["test_x"][rows], x)
             y = self._to_device(self._arrays["test_y"][rows])
-            scores, loss = self._losses(x, y)
+            outputs, loss = self._outputs(x, y)
             place = slice(rows.start - start, rows.stop - start)
-            correct[place] = (scores.argmax(dim=1) == y).cpu().numpy()
+            statistics[place] = task.statistics(outputs, y).cpu().numpy()
             losses[place] = loss.cpu().numpy()
-        return correct, losses
+        return statistics, losses
 
     def _load_to_evaluate(self, model: NDArray[np.float32]) -> None:
         self._network.load(torch.from_numpy(model))
         self._network.module.eval()
 
     @torch.no_grad()
-    def _losses(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+    def _outputs(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the network's outputs and the losses."""
         with self._autocast():
-            scores: Tensor = self._network.module(x)
-            return scores, functional.cross_entropy(scores, y, reduction="none").float()
+            outputs: Tensor = self._network.module(x)
+            return outputs, self._job.task.loss(outputs, y).float()
 
     def _autocast(self) -> AbstractContextManager[object]:
         if self._job.precision == "fp32":
@@ -244,13 +246,18 @@ class Trainer:
         return np.asarray(self._arrays["train_indices"][first:last], dtype=np.int64)
 
     def _gather(self, rows: NDArray[np.int64]) -> tuple[Tensor, Tensor]:
-        """Return training inputs and labels at these rows."""
+        """Return training inputs and targets at these rows."""
         x = self._to_input(self._arrays["train_x"][rows])
         return x, self._to_device(self._arrays["train_y"][rows])
 
     def _to_input(self, stored: NDArray[np.generic], memory: Tensor | None = None) -> Tensor:
-        """Return normalised inputs, in the memory of earlier ones if given: it is in the cache."""
+        """Return normalised inputs, in the memory of earlier ones if given: it is in the cache.
+
+        Integers other than bytes are returned as they are.
+        """
         given = self._to_device(stored)
+        if self._is_raw:
+            return given
         if memory is None:
             x = given.to(torch.float32, copy=True)  # the data is not ours to change
         else:

@@ -95,8 +95,8 @@ class Worker:
     def _evaluate(self, start: int, stop: int) -> Message:
         trainer, shared = self._ready()
         received = np.asarray(shared["received"], dtype=np.float32)
-        correct, losses = trainer.evaluate(received, start, stop)
-        shared["correct"][start:stop] = correct
+        statistics, losses = trainer.evaluate(received, start, stop)
+        shared["statistics"][start:stop] = statistics
         shared["losses"][start:stop] = losses
         return {}
 

@@ -61,8 +61,9 @@ class AlphaGroups:
     def partition(self, dataset: Dataset, generator: np.random.Generator) -> Partition:
         """Return the partition of a data set."""
         members = even(self.clients, len(self.alphas))
-        train = self._slices(dataset.train.y, dataset.num_classes)
-        test = self._slices(dataset.test.y, dataset.num_classes)
+        labels = dataset.labels(f"partition {self.name}")
+        train = self._slices(labels.train, labels.num_classes)
+        test = self._slices(labels.test, labels.num_classes)
         self._require_enough(members, train, dataset.name)
         dealt = [
             deal(generator, alpha, int(size), train_sizes, test_sizes)
@@ -72,8 +73,8 @@ class AlphaGroups:
         ]
         return Partition(
             client_ids=numbered(self.clients),
-            train=self._collect(dataset.train.y, [group.train for group in dealt]),
-            test=self._collect(dataset.test.y, [group.test for group in dealt]),
+            train=self._collect(labels.train, [group.train for group in dealt]),
+            test=self._collect(labels.test, [group.test for group in dealt]),
             redraws=sum(group.redraws for group in dealt),
             repaired=sum(group.repaired for group in dealt),
         )

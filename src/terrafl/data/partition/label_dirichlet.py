@@ -85,13 +85,13 @@ class LabelDirichlet:
     def partition(self, dataset: Dataset, generator: np.random.Generator) -> Partition:
         """Return the partition of a data set."""
         require_enough(dataset, self.clients, "clients")
-        labels = dataset.train.y
-        counts = self._counts(np.bincount(labels, minlength=dataset.num_classes), generator)
+        labels, test_labels, num_classes = dataset.labels(f"partition {self.name}")
+        counts = self._counts(np.bincount(labels, minlength=num_classes), generator)
         owners = np.empty(len(labels), dtype=np.int64)
         for label, held in enumerate(counts.T):
             rows = generator.permutation(np.flatnonzero(labels == label))
             owners[rows] = np.repeat(np.arange(self.clients), held)
-        test_owners = follow(generator, owners, labels, dataset.test.y, self.clients)
+        test_owners = follow(generator, owners, labels, test_labels, self.clients)
         return Partition.of_owners(owners, test_owners, self.clients)
 
     def _counts(

@@ -53,10 +53,10 @@ class Shards:
         """Return the partition of a data set."""
         shards = self.clients * self.shards_per_client
         require_enough(dataset, shards, "clients x shards_per_client")
-        labels = dataset.train.y
+        labels, test_labels, _ = dataset.labels(f"partition {self.name}")
         client_of_shard = generator.permutation(shards) // self.shards_per_client
         owners = np.empty(len(labels), dtype=np.int64)
         by_label = np.argsort(labels, kind="stable")
         owners[by_label] = np.repeat(client_of_shard, even(len(labels), shards))
-        test_owners = follow(generator, owners, labels, dataset.test.y, self.clients)
+        test_owners = follow(generator, owners, labels, test_labels, self.clients)
         return Partition.of_owners(owners, test_owners, self.clients)

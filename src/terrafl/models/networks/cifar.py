@@ -42,7 +42,7 @@ class CIFAR10CNN:
 
     variant: Literal["plain", "hics"] = "plain"
 
-    def build(self, input_shape: tuple[int, ...], num_classes: int) -> nn.Module:
+    def build(self, input_shape: tuple[int, ...], num_outputs: int) -> nn.Module:
         """Return the network with Xavier-uniform initial weights and the gain of ReLU."""
         from torch import nn
 
@@ -60,7 +60,7 @@ class CIFAR10CNN:
         layers["flatten"] = nn.Flatten()
         layers["hidden"] = nn.Linear(64 * height * width, 64)
         layers["relu3"] = nn.ReLU()
-        layers["head"] = nn.Linear(64, num_classes)
+        layers["head"] = nn.Linear(64, num_outputs)
         network = nn.Sequential(layers)
         xavier(network)
         return network
@@ -87,7 +87,7 @@ class CIFAR100CNN:
     name: ClassVar[str] = "cifar100-cnn"
     final_layer: ClassVar[str] = "head"
 
-    def build(self, input_shape: tuple[int, ...], num_classes: int) -> nn.Module:
+    def build(self, input_shape: tuple[int, ...], num_outputs: int) -> nn.Module:
         """Return the network with torch's default initial weights."""
         from torch import nn
 
@@ -103,5 +103,5 @@ class CIFAR100CNN:
         layers["relu3"] = nn.ReLU()
         layers["hidden2"] = nn.Linear(256, 128)
         layers["relu4"] = nn.ReLU()
-        layers["head"] = nn.Linear(128, num_classes)
+        layers["head"] = nn.Linear(128, num_outputs)
         return nn.Sequential(layers)

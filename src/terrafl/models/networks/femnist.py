@@ -30,7 +30,7 @@ class FEMNISTCNN:
     name: ClassVar[str] = "femnist-cnn"
     final_layer: ClassVar[str] = "head"
 
-    def build(self, input_shape: tuple[int, ...], num_classes: int) -> nn.Module:
+    def build(self, input_shape: tuple[int, ...], num_outputs: int) -> nn.Module:
         """Return the network with torch's default initial weights."""
         from torch import nn
 
@@ -44,5 +44,5 @@ class FEMNISTCNN:
         layers["flatten"] = nn.Flatten()
         layers["hidden"] = nn.Linear(64 * height * width, 512)
         layers["relu3"] = nn.ReLU()
-        layers["head"] = nn.Linear(512, num_classes)
+        layers["head"] = nn.Linear(512, num_outputs)
         return nn.Sequential(layers)

@@ -36,7 +36,7 @@ class FMNISTCNN:
 
     variant: Literal["plain", "hics"] = "plain"
 
-    def build(self, input_shape: tuple[int, ...], num_classes: int) -> nn.Module:
+    def build(self, input_shape: tuple[int, ...], num_outputs: int) -> nn.Module:
         """Return the network with Xavier-uniform initial weights and the gain of ReLU."""
         from torch import nn
 
@@ -53,7 +53,7 @@ class FMNISTCNN:
         if hics:
             layers["dropout"] = nn.Dropout(0.2)
         layers["flatten"] = nn.Flatten()
-        layers["head"] = nn.Linear(32 * height * width, num_classes)
+        layers["head"] = nn.Linear(32 * height * width, num_outputs)
         network = nn.Sequential(layers)
         xavier(network)
         return network

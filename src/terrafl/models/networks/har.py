@@ -33,7 +33,7 @@ class HARCNN:
     name: ClassVar[str] = "har-cnn"
     final_layer: ClassVar[str] = "head"
 
-    def build(self, input_shape: tuple[int, ...], num_classes: int) -> nn.Module:
+    def build(self, input_shape: tuple[int, ...], num_outputs: int) -> nn.Module:
         """Return the network with torch's default initial weights."""
         from torch import nn
 
@@ -52,5 +52,5 @@ class HARCNN:
         layers["flatten"] = nn.Flatten()
         layers["hidden"] = nn.Linear(64 * length, 64)
         layers["relu3"] = nn.ReLU()
-        layers["head"] = nn.Linear(64, num_classes)
+        layers["head"] = nn.Linear(64, num_outputs)
         return nn.Sequential(layers)

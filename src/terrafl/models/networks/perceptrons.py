@@ -31,11 +31,11 @@ class Linear:
 
     init: Literal["default", "small-normal"] = "default"
 
-    def build(self, input_shape: tuple[int, ...], num_classes: int) -> nn.Module:
+    def build(self, input_shape: tuple[int, ...], num_outputs: int) -> nn.Module:
         """Return a flatten layer and one linear layer."""
         from torch import nn
 
-        network = MLP(hidden=()).build(input_shape, num_classes)
+        network = MLP(hidden=()).build(input_shape, num_outputs)
         if self.init == "small-normal":
             for name, parameter in network.named_parameters():
                 nn.init.normal_(parameter, std=0.01 if name == "head.weight" else 0.0)
@@ -60,7 +60,7 @@ class MLP:
     def __post_init__(self) -> None:
         require(all(units >= 1 for units in self.hidden), "hidden", self.hidden, "1 or more units")
 
-    def build(self, input_shape: tuple[int, ...], num_classes: int) -> nn.Module:
+    def build(self, input_shape: tuple[int, ...], num_outputs: int) -> nn.Module:
         """Return a flatten layer, the hidden layers and the head."""
         from torch import nn
 
@@ -70,5 +70,5 @@ class MLP:
             layers[f"hidden{i}"] = nn.Linear(width, units)
             layers[f"relu{i}"] = nn.ReLU()
             width = units
-        layers["head"] = nn.Linear(width, num_classes)
+        layers["head"] = nn.Linear(width, num_outputs)
         return nn.Sequential(layers)

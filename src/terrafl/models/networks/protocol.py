@@ -19,7 +19,7 @@ class Model(Protocol):
     name: ClassVar[str]
     final_layer: ClassVar[str]
 
-    def build(self, input_shape: tuple[int, ...], num_classes: int) -> nn.Module:
+    def build(self, input_shape: tuple[int, ...], num_outputs: int) -> nn.Module:
         """Return a new module; its initial weights come from torch's global generator."""
         ...
 

@@ -115,6 +115,7 @@ class WatchedRun:
             best=max(point.accuracy for point in points),
             mean_last_ten=sum(point.accuracy for point in newest) / len(newest),
             curve=tuple(points),
+            metric=evaluations[-1].metric,
         )
 
 
