@@ -38,15 +38,17 @@ def versions() -> dict[str, str]:
     return known | {"commit": commit} if commit else known
 
 
-def user_code(parts: Iterable[object]) -> dict[str, str]:
+def user_code(parts: Iterable[object], modules: Iterable[str] = ()) -> dict[str, str]:
     """Return a digest of every module outside terrafl that defines one of these objects' classes.
 
     Parameters
     ----------
     parts
         The selector, the algorithm and the other parts of a run.
+    modules
+        Further modules that a result depends on.
     """
-    names = sorted({type(part).__module__ for part in parts} - {"builtins"})
+    names = sorted({type(part).__module__ for part in parts} - {"builtins"} | set(modules))
     files = {name: getattr(sys.modules.get(name), "__file__", None) for name in names}
     return {
         f"code.{name}": hashlib.sha256(Path(file).read_bytes()).hexdigest()[:12]
