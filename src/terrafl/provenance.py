@@ -38,23 +38,28 @@ def versions() -> dict[str, str]:
     return known | {"commit": commit} if commit else known
 
 
-def user_code(parts: Iterable[object]) -> dict[str, str]:
+def user_code(parts: Iterable[object], modules: Iterable[str] = ()) -> dict[str, str]:
     """Return a digest of every module outside terrafl that defines one of these objects' classes.
 
     Parameters
     ----------
     parts
         The selector, the algorithm and the other parts of a run.
+    modules
+        Further modules that a result depends on.
     """
     return {
         f"code.{name}": hashlib.sha256(file.read_bytes()).hexdigest()[:12]
-        for name, file in source_files(parts).items()
+        for name, file in source_files(parts, modules).items()
     }
 
 
-def source_files(parts: Iterable[object]) -> dict[str, Path]:
-    """Return the files of the modules outside terrafl that define these objects' classes."""
-    names = sorted({type(part).__module__ for part in parts} - {"builtins"})
+def source_files(parts: Iterable[object], modules: Iterable[str] = ()) -> dict[str, Path]:
+    """Return the files of these modules, and of those that define the parts' classes.
+
+    Modules of terrafl are left out.
+    """
+    names = sorted({type(part).__module__ for part in parts} - {"builtins"} | set(modules))
     files = {name: Path(getattr(sys.modules.get(name), "__file__", None) or "") for name in names}
     return {
         name: file

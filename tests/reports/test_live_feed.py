@@ -18,7 +18,7 @@ from terrafl.runs.initial_summary import initial_summary
 LABELS = ("dataset", "scenario", "profile", "model", "selector", "variant", "algorithm", "seed")
 LABELS += ("experiment",)
 DAMAGE = {
-    "seed": ("config.toml", "\nseed = 0\nprofile", '\nseed = "abc"\nexperiment', "seed must be"),
+    "seed": ("config.toml", "\nseed = 0\nprofile", '\nseed = "abc"\nprofile', "seed must be"),
     "selector": (
         "config.toml",
         'selector = "terraform"',

@@ -11,6 +11,7 @@ from terrafl.experiments.config import RunConfig, read_toml
 from terrafl.provenance import DECISIVE, user_code, versions
 from terrafl.runs import RunFolder
 from terrafl.runs.checkpoint import Checkpoint
+from terrafl.selection.needs import known
 from terrafl.settings import dotted
 
 __all__ = ["Drift", "conditions", "drift_since", "require_none", "stored_versions", "warn_of_drift"]
@@ -30,7 +31,10 @@ def conditions(config: RunConfig) -> dict[str, str]:
     """
     now = versions()
     settings = {name: json.dumps(v, default=str) for name, v in dotted(config.to_plain()).items()}
-    return settings | {name: now[name] for name in DECISIVE} | user_code(config.parts.values())
+    needs = config.selector.needs
+    modules = [m.module for m in known().values() if m.name in needs]
+    code = user_code(config.parts.values(), modules)
+    return settings | {name: now[name] for name in DECISIVE} | code
 
 
 def drift_since(folder: RunFolder, start: Checkpoint | None, config: RunConfig) -> Drift:
