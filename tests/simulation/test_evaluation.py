@@ -39,4 +39,4 @@ def test_a_perceptron_is_evaluated_to_the_same_bytes_by_any_number_of_workers(
         expected = [part.tobytes() for part in alone.evaluate(model)]
 
         assert [part.tobytes() for part in crew.evaluate(model)] == expected
-        assert np.frombuffer(expected[0], np.bool_).size == 2 * EVALUATION_BATCH + 300
+        assert np.frombuffer(expected[0], np.float64).size == 2 * EVALUATION_BATCH + 300
