@@ -8,7 +8,7 @@ from terrafl.errors import DataError
 
 
 def test_an_input_without_a_label_is_refused():
-    with pytest.raises(DataError, match="got 2 inputs, 1 labels and 0 owners"):
+    with pytest.raises(DataError, match="got 2 inputs, 1 targets and 0 owners"):
         Examples(np.zeros((2, 1), dtype=np.uint8), np.zeros(1, dtype=np.int64))
 
 

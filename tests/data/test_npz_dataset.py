@@ -93,12 +93,14 @@ def test_a_federation_trains_on_it_with_every_owner_a_client(written, arrays, tm
     [
         ({"x_train": None}, "must hold x_train, y_train, x_test, y_test"),
         ({"owner_test": None}, "and owner_train and owner_test or neither"),
-        ({"y_train": np.zeros(96)}, "y_train must be one whole number per example"),
+        ({"y_train": np.zeros((96, 2))}, "y_train must be one number per example"),
+        ({"y_train": np.full(96, np.inf)}, "y_train must be finite"),
+        ({"y_train": np.full(96, "a")}, "y_train must be numbers"),
         ({"y_train": np.full(96, -1)}, "labels of mine must lie in 0 .. 1; got -1"),
-        ({"x_train": np.zeros((96, 4), np.int32)}, "x_train must be uint8 or floating-point"),
+        ({"x_train": np.zeros((96, 4), bool)}, "x_train must be numbers; got bool"),
         ({"x_train": np.full((96, 4), np.nan)}, "x_train must be finite"),
         ({"x_train": np.zeros((96, 5))}, "must be examples of one shape"),
-        ({"x_train": np.zeros((95, 4))}, "every input needs one label"),
+        ({"x_train": np.zeros((95, 4))}, "every input needs one target"),
     ],
 )
 def test_what_is_wrong_is_said(written, arrays, change, sentence):

@@ -309,12 +309,12 @@ def test_a_model_is_evaluated_on_every_test_example(federation, examples, job):
     data = federation([examples(4, seed=8)], [(x, y)])
 
     with InProcess(job(data, LocalTraining()), arrays_of(data)) as crew:
-        correct, losses = crew.evaluate(crew.initial_model)
+        statistics, losses = crew.evaluate(crew.initial_model)
         tensors = crew.layout.tensors(crew.initial_model)
 
     theta = tensors["head.weight"].astype(float), tensors["head.bias"].astype(float)
     scores = x.reshape(len(y), -1) @ theta[0].T + theta[1]
-    assert correct.tolist() == (scores.argmax(axis=1) == y).tolist()
+    assert statistics[:, 0].tolist() == (scores.argmax(axis=1) == y).tolist()
     assert losses == pytest.approx(per_example_losses(theta, x, y), abs=1e-5)
 
 

@@ -13,6 +13,7 @@ from terrafl.experiments.compared import Compared
 from terrafl.reports import Group, verdict
 from terrafl.reports.estimates import Score
 from terrafl.reports.formats import DASH, as_count, as_mean_sd
+from terrafl.reports.names import metric_name
 
 __all__ = ["show_comparison"]
 
@@ -32,8 +33,10 @@ def _table(group: Group) -> Table:
     seeds = {len(method.seeds) for method in group.methods}
     counts = " or ".join(str(count) for count in sorted(seeds))
     over = ", one seed" if seeds == {1} else f", mean ± sd over {counts} seeds"
+    metric = group.problem.metric
+    score = "accuracy" if metric == "accuracy" else metric_name(metric)
     table = Table(
-        title=f"{group.problem.name}, {group.algorithm}: test accuracy in %{over}",
+        title=f"{group.problem.name}, {group.algorithm}: test {score} in %{over}",
         title_justify="left",
     )
     table.add_column("selector", no_wrap=True)

@@ -54,9 +54,11 @@ class Result:
 
     def __repr__(self) -> str:
         s = self.summary
+        is_share = s.metric == "accuracy"
+        score = f"{s.accuracy:.2%}" if is_share else f"{s.accuracy:.4f}"
         return (
             f"Result({s.selector} with {s.algorithm} on {s.scenario or s.dataset}, seed {s.seed}: "
-            f"accuracy {s.accuracy:.2%} after {s.rounds} rounds, {s.client_updates} client updates)"
+            f"{s.metric} {score} after {s.rounds} rounds, {s.client_updates} client updates)"
         )
 
     def _repr_html_(self) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from itertools import count
 from typing import Any
 
+from terrafl.reports.names import metric_name
 from terrafl.reports.sections import Section, Study
 from terrafl.reports.trace import Trace
 from terrafl.reports.wire import (
@@ -64,6 +65,7 @@ def group_plain(section: Section) -> Plain:
         "slug": section.slug,
         "title": section.title,
         "budget": section.group.budget,
+        "metric": metric_name(section.group.problem.metric),
         "methods": [{"name": method.name, "style": style} for method, style in pairs],
     }
 

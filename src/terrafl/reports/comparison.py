@@ -35,6 +35,7 @@ class Problem:
     model: str
     profile: str
     experiment: str = ""  # digest of the settings that runs must share to be compared
+    metric: str = "accuracy"  # the score that is called accuracy in rows and summaries
 
     @property
     def name(self) -> str:
@@ -162,7 +163,7 @@ def compare(runs: Iterable[Run], outside: Collection[tuple[str, str]] = ()) -> C
     groups: dict[tuple[Problem, str], list[Run]] = defaultdict(list)
     for run in runs:
         s = run.summary
-        problem = Problem(s.scenario, s.dataset, s.model, s.profile, s.experiment)
+        problem = Problem(s.scenario, s.dataset, s.model, s.profile, s.experiment, s.metric)
         groups[problem, s.algorithm].append(run)
     ordered = sorted(
         groups, key=lambda key: (key[0].name, key[0].dataset, key[0].model, key[1], key)

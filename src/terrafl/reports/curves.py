@@ -20,7 +20,7 @@ from terrafl.reports.looks import (
     save,
     style_numbers,
 )
-from terrafl.reports.names import SELECTORS, algorithm_name
+from terrafl.reports.names import SELECTORS, algorithm_name, metric_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -92,7 +92,8 @@ def _fill(part: SubFigure, group: Group) -> None:
     by_round, by_updates = part.subplots(1, 2, sharey=True)
     lines = _draw(by_round, group, "round")
     _draw(by_updates, group, "client_updates")
-    by_round.set(xlabel="Rounds", ylabel="Accuracy on the pooled test set (%)")
+    score = metric_name(group.problem.metric)
+    by_round.set(xlabel="Rounds", ylabel=f"{score} on the pooled test set (%)")
     by_updates.set(xlabel="Client updates")
     by_updates.tick_params(labelleft=True)
     by_round.set_title("Per round, as papers report", loc="left", fontsize=10)

@@ -10,6 +10,7 @@ from terrafl.reports.bands import average_curves
 from terrafl.reports.curves import draw_curves
 from terrafl.reports.heat_figure import heat_figure
 from terrafl.reports.looks import COLOURS, DASHES, Pictures, own_style
+from terrafl.reports.names import metric_name
 from terrafl.reports.sections import Section, Study
 from terrafl.reports.tree_figure import tree_figure
 from terrafl.runs import Point
@@ -98,7 +99,8 @@ def _seconds_figure(section: Section) -> Figure:
         names.append(method.name)
         low, high = band.mean - band.sd, band.mean + band.sd
         axes.fill_between(seconds, low, high, color=colour, alpha=0.18, linewidth=0)
-    axes.set(xlabel="Seconds of selection and training", ylabel="Accuracy (%)", xlim=(0, None))
+    score = f"{metric_name(section.group.problem.metric)} (%)"
+    axes.set(xlabel="Seconds of selection and training", ylabel=score, xlim=(0, None))
     axes.grid(axis="y", color="#e4e4e4", linewidth=0.7)
     # Set afterwards: a label that starts with an underscore would be left out.
     for text, name in zip(axes.legend(frameon=False).get_texts(), names, strict=True):

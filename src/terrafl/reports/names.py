@@ -1,4 +1,4 @@
-"""Display names of methods and algorithms, and their order."""
+"""Display names of methods, algorithms and scores, and the order of methods."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
-__all__ = ["SELECTORS", "algorithm_name", "method_name", "method_order"]
+__all__ = ["SELECTORS", "algorithm_name", "method_name", "method_order", "metric_name"]
 
 SELECTORS: Mapping[str, str] = MappingProxyType(
     {
@@ -21,6 +21,7 @@ SELECTORS: Mapping[str, str] = MappingProxyType(
 """The methods of the paper, in its order."""
 
 _ALGORITHMS: Mapping[str, str] = MappingProxyType({"fedavg": "FedAvg", "fedprox": "FedProx"})
+_METRICS: Mapping[str, str] = MappingProxyType({"accuracy": "Accuracy", "r2": "R²"})
 
 
 def method_name(selector: str, variant: str = "") -> str:
@@ -53,6 +54,11 @@ def method_order(selector: str, variant: str = "") -> tuple[int, str, list[str |
 def algorithm_name(algorithm: str) -> str:
     """Return the display name of an algorithm."""
     return _on_one_line(_ALGORITHMS.get(algorithm, algorithm))
+
+
+def metric_name(metric: str) -> str:
+    """Return the display name of a task's score."""
+    return _on_one_line(_METRICS.get(metric, metric))
 
 
 def _on_one_line(text: str) -> str:

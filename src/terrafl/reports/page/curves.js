@@ -106,8 +106,9 @@ const curves = (() => {
       rows.sort((a, b) => b.value - a.value);
       const unit = AXES.find(({value}) => value === axis)?.unit ?? "";
       const amount = axis === "seconds" ? numbers.fixed(place, 2) : numbers.whole(place);
+      const score = group.metric === "Accuracy" ? "accuracy" : group.metric;
       const title =
-        axis === "round" ? `Round ${amount}, accuracy in %` : `${amount} ${unit}, accuracy in %`;
+        axis === "round" ? `Round ${amount}, ${score} in %` : `${amount} ${unit}, ${score} in %`;
       const box = u.over.getBoundingClientRect();
       tip.show(box.left + left, box.top + Math.max(0, top), [
         dom.html("div", {class: "tip-title"}, title),
@@ -192,7 +193,7 @@ const curves = (() => {
               stroke: ink,
               grid: line,
               ticks: {show: false},
-              label: "Accuracy (%)",
+              label: `${group.metric} (%)`,
               labelSize: 20,
               size: 40,
               font: "12px system-ui, sans-serif",
@@ -211,7 +212,7 @@ const curves = (() => {
       );
       canvas.setAttribute(
         "aria-label",
-        `Accuracy in percent ${unit?.text.toLowerCase()}, at the end: ${last.join(", ")}`,
+        `${group.metric} in percent ${unit?.text.toLowerCase()}, at the end: ${last.join(", ")}`,
       );
       if (!visible.length) canvas.setAttribute("aria-label", "No evaluation to draw yet");
       card.classList.toggle("empty", !visible.length);

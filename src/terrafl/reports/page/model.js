@@ -9,7 +9,8 @@
  * @typedef {{ids: string[], sizes: number[], distances: number[], labels: number[],
  *   listed: boolean}} Federation
  * @typedef {{name: string, style: number}} Method
- * @typedef {{slug: string, title: string, budget: number, methods: Method[]}} Group
+ * @typedef {{slug: string, title: string, budget: number, metric: string,
+ *   methods: Method[]}} Group
  * @typedef {{id: number, name: string, group: string, method: number, seed: number, eta: number,
  *   planned: number, done: number, status: string, signal: string, federation: Federation,
  *   curve: Curve, steps: Steps, taken: number[] | null,
