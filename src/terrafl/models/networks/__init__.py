@@ -10,25 +10,9 @@ from terrafl.models.networks.har import HARCNN
 from terrafl.models.networks.perceptrons import MLP, Linear
 from terrafl.models.networks.protocol import Model
 
-__all__ = [
-    "CIFAR10CNN",
-    "CIFAR100CNN",
-    "FEMNISTCNN",
-    "FMNISTCNN",
-    "HARCNN",
-    "MLP",
-    "MODELS",
-    "Linear",
-    "Model",
-]
+__all__ = ["MODELS"]
 
-_CLASSES: tuple[type[Model], ...] = (
-    Linear,
-    MLP,
-    FMNISTCNN,
-    CIFAR10CNN,
-    CIFAR100CNN,
-    FEMNISTCNN,
-    HARCNN,
-)
-MODELS: dict[str, type[Model]] = {cls.name: cls for cls in _CLASSES}
+MODELS: dict[str, type[Model]] = {
+    cls.name: cls for cls in (Linear, MLP, FMNISTCNN, CIFAR10CNN, CIFAR100CNN, FEMNISTCNN, HARCNN)
+}
+"""Networks by name, for configuration files and the command line."""
