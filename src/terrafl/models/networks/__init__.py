@@ -3,10 +3,8 @@
 The final layer of each is ``head``. torch is imported only when a network is built.
 """
 
-from terrafl.models.networks.cifar import CIFAR10CNN, CIFAR100CNN
-from terrafl.models.networks.femnist import FEMNISTCNN
-from terrafl.models.networks.fmnist import FMNISTCNN
 from terrafl.models.networks.har import HARCNN
+from terrafl.models.networks.images import CIFAR10CNN, CIFAR100CNN, FEMNISTCNN, FMNISTCNN
 from terrafl.models.networks.perceptrons import MLP, Linear
 from terrafl.models.networks.protocol import Model
 
