@@ -5,7 +5,9 @@ A message says what must hold, what was got, and what to do.
 
 from __future__ import annotations
 
+import difflib
 import traceback
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import ClassVar
 
@@ -18,6 +20,8 @@ __all__ = [
     "UserError",
     "describe",
     "require",
+    "require_known",
+    "suggest",
 ]
 
 
@@ -62,6 +66,28 @@ def require(condition: bool, name: str, got: object, must: str) -> None:
     """
     if not condition:
         raise ConfigurationError(f"{name} must be {must}; got {got!r}.")
+
+
+def require_known(name: str, known: Collection[str], what: str) -> None:
+    """Raise unless a name is known; ``what`` is the subject of the message.
+
+    Examples
+    --------
+    >>> require_known("digit", ("digits", "har"), "dataset must be one of")
+    Traceback (most recent call last):
+    ...
+    terrafl.errors.ConfigurationError: dataset must be one of digits, har; got 'digit': \
+did you mean 'digits'?
+    """
+    if name not in known:
+        hint = suggest(name, known)
+        raise ConfigurationError(f"{what} {', '.join(known)}; got {name!r}{hint}")
+
+
+def suggest(word: str, known: Iterable[str]) -> str:
+    """Return ``: did you mean 'x'?``, or a full stop if no known word is similar."""
+    near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)
+    return f": did you mean {near[0]!r}?" if near else "."
 
 
 def describe(error: BaseException) -> str:

@@ -9,14 +9,13 @@ names the wrong key and suggests the right one.
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import hashlib
 import importlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from terrafl.errors import ConfigurationError
+from terrafl.errors import ConfigurationError, suggest
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
@@ -146,12 +145,6 @@ def _is_type_name(part: int | str) -> bool:
 
 
 _TYPE_NAMES = frozenset({"int", "float", "str", "bool", "fraction", "literal", "tuple"})
-
-
-def suggest(word: str, known: Iterable[str]) -> str:
-    """Return ``: did you mean 'x'?``, or a full stop if no known word is similar."""
-    near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)
-    return f": did you mean {near[0]!r}?" if near else "."
 
 
 def variant_of(part: object, defaults: dict[str, Any]) -> str:  # Any: what TOML can hold

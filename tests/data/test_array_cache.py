@@ -29,7 +29,7 @@ def maker():
             with ArrayWriter(folder / "x.npy", "|u1", (2,)) as out:
                 out.append(np.array([[1, 2]], dtype=np.uint8))
                 out.append(np.array([[3, 4], [5, 6], [7, 8]], dtype=np.uint8))
-            np.save(folder / "y.npy", np.arange(4))
+            return {"y": np.arange(4)}
 
     return Maker()
 
@@ -102,7 +102,7 @@ def test_processes_that_want_the_same_arrays_make_them_once(place, tmp_path):
         "def make(folder):\n"
         "    with open(sys.argv[2], 'a') as log: log.write('made\\n')\n"
         "    time.sleep(0.5)\n"
-        "    np.save(folder / 'x.npy', np.arange(3))\n"
+        "    return {'x': np.arange(3)}\n"
         "assert cached_arrays(pathlib.Path(sys.argv[1]), make)['x'].tolist() == [0, 1, 2]\n"
     )
     command = [sys.executable, "-c", program, str(place), str(tmp_path / "log")]

@@ -124,9 +124,9 @@ def test_bytes_that_are_no_whole_records_are_refused(length):
 def test_the_published_files_are_known_by_size_and_normalised_by_channel(entry, mean, sd, tmp_path):
     contents = {file.name: bytes(2 + 3072 - (entry is CIFAR10)) for file in entry.files}
 
-    dataset = entry.decode(contents, np.random.default_rng(0))
+    _, _, normalisation = entry.decode(contents, np.random.default_rng(0))
 
     record = 3073 if entry is CIFAR10 else 3074
     assert sum(file.size for file in entry.files) == record * (entry.num_train + entry.num_test)
-    assert dataset.normalisation.mean == mean
-    assert dataset.normalisation.sd == sd
+    assert normalisation.mean == mean
+    assert normalisation.sd == sd

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from terrafl.data import Dataset, Examples, FederatedData, Normalisation, Partition, Ragged
-from terrafl.data.flipped import with_flipped_labels
+from terrafl.data.federated import with_flipped_labels
 from terrafl.errors import DataError
 
 

@@ -5,7 +5,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from terrafl.data.partition.repair import repair, shortage
+from terrafl.data.partition.balanced import repair, shortage
 
 tables = hnp.arrays(
     np.int64,

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from terrafl.data.partition.tilt import tilt
+from terrafl.data.partition.shares import tilt
 
 
 def _shares(logs):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import statistics
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -12,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from terrafl.bench.meter import TreeMemory
+from terrafl.bench.meter import TreeMemory, seconds_of
 from terrafl.bench.workloads import MOMENTUM, WORKLOADS, Workload, benchmark_data
 from terrafl.data import FederatedData
 from terrafl.experiments.assemble import job_of, plan_of
@@ -91,40 +90,29 @@ def _measure(
     workload: Workload, crowd: ProcessGroup, workers: int, repetitions: int, say: Say
 ) -> Measured:
     take_turns = partial(_turns, workload, crowd=crowd, repetitions=repetitions, say=say)
-    turns = take_turns(loops=("stock", "fused", "foreach"))
-    times = turns.times
+    times, samples, peak_mb, data_name = take_turns(loops=("stock", "fused", "foreach"))
     plain = min(("fused", "foreach"), key=lambda loop: _median(times, loop))
     ratios = [t[plain] / t["engine"] for t in times]
     momentum = None
     if workload.with_momentum:
-        again = take_turns(loops=("stock_momentum",), momentum=MOMENTUM).times
+        again, *_ = take_turns(loops=("stock_momentum",), momentum=MOMENTUM)
         momentum = statistics.median(t["stock_momentum"] / t["engine"] for t in again)
     return Measured(
         name=workload.name,
-        data=turns.data_name,
+        data=data_name,
         workers=workers,
         repetitions=len(times),
-        stock_samples_per_s=turns.samples / _median(times, "stock"),
-        plain_samples_per_s=turns.samples / _median(times, plain),
-        engine_samples_per_s=turns.samples / _median(times, "engine"),
+        stock_samples_per_s=samples / _median(times, "stock"),
+        plain_samples_per_s=samples / _median(times, plain),
+        engine_samples_per_s=samples / _median(times, "engine"),
         ratio_stock=statistics.median(t["stock"] / t["engine"] for t in times),
         ratio=statistics.median(ratios),
         ratio_spread=(min(ratios), max(ratios)),
         plain_loop=plain,
-        peak_pss_mb=turns.peak_mb,
+        peak_pss_mb=peak_mb,
         eval_ratio=statistics.median(t["evaluation"] / t["forward"] for t in times),
         momentum_ratio_stock=momentum,
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _Turns:
-    """The seconds of the engine and of loops in turns, by repetition."""
-
-    times: Sequence[dict[str, float]]
-    samples: int
-    peak_mb: float
-    data_name: str
 
 
 def _turns(
@@ -135,7 +123,8 @@ def _turns(
     crowd: ProcessGroup,
     repetitions: int,
     say: Say,
-) -> _Turns:
+) -> tuple[list[dict[str, float]], int, float, str]:
+    """Return the seconds by repetition, the samples of one, the peak in MB, and the data's name."""
     config = workload.config(momentum)
     with TemporaryDirectory() as folder, Pool(len(crowd)) as pool:
         dataset, data_name = benchmark_data()
@@ -161,7 +150,7 @@ def _turns(
                 times.append(bench.repetition())
                 what = f"{workload.name}, momentum {momentum}" if momentum else workload.name
                 say(f"{what}: repetition {i + 1} of {repetitions}")
-            return _Turns(times, bench.samples, tree.peak_mb, data_name)
+            return times, bench.samples, tree.peak_mb, data_name
 
 
 @dataclass(slots=True)
@@ -175,7 +164,7 @@ class _Bench:
 
     def repetition(self) -> dict[str, float]:
         """Let everyone do the same work once; return the seconds each took."""
-        times = {"engine": _timed(self.loop.run_round)}
+        times = {"engine": seconds_of(self.loop.run_round)}
         federation, cohort = self.federation, self.loop.state.participants
         positions = federation.population.index(cohort)
         rows = [federation.data.partition.train[position] for position in positions]
@@ -186,27 +175,21 @@ class _Bench:
                 {"workload": self.workload.name, "loop": loop, "rows": part}
                 for part in longest_first
             ]
-            times[loop] = _timed(lambda work=work: self.crowd.ask(work))  # type: ignore[misc]  # bound now
+            times[loop] = seconds_of(lambda work=work: self.crowd.ask(work))  # type: ignore[misc]  # bound now
         return times | self._evaluations()
 
     def _evaluations(self) -> dict[str, float]:
         """Return the seconds of evaluations and of forward passes, in turns."""
         model, spent = self.loop.state.model, {"evaluation": 0.0, "forward": 0.0}
         while spent["forward"] < _LEAST_SECONDS:
-            spent["evaluation"] += _timed(lambda: self.federation.executor.evaluate(model))
-            spent["forward"] += _timed(lambda: self.crowd.ask(self._forward()))
+            spent["evaluation"] += seconds_of(lambda: self.federation.executor.evaluate(model))
+            spent["forward"] += seconds_of(lambda: self.crowd.ask(self._forward()))
         return spent
 
     def _forward(self) -> list[dict[str, Any]]:  # Any: what JSON can hold
         total, parts = len(self.federation.data.dataset.test), len(self.crowd)
         ends = [total * i // parts for i in range(parts + 1)]
         return [{"workload": self.workload.name, "start": a, "stop": b} for a, b in pairwise(ends)]
-
-
-def _timed(work: Callable[[], object]) -> float:
-    started = time.perf_counter()
-    work()
-    return time.perf_counter() - started
 
 
 def _median(times: Sequence[dict[str, float]], key: str) -> float:

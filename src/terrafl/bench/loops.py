@@ -41,25 +41,29 @@ def stock(
 def fused(model: nn.Module, x: Tensor, y: Tensor, epochs: int, batch_size: int) -> None:
     """Shuffle an epoch in one go; take steps with torch's fused optimizer."""
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01, fused=True)
-    for _ in range(epochs):
-        order = torch.randperm(len(y))
-        for xs, ys in _batches(x[order], y[order], batch_size):
-            optimizer.zero_grad(set_to_none=True)
-            loss = functional.cross_entropy(model(xs), ys)
-            loss.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
-            optimizer.step()
+    for xs, ys in _shuffled(x, y, epochs, batch_size):
+        optimizer.zero_grad(set_to_none=True)
+        loss = functional.cross_entropy(model(xs), ys)
+        loss.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
+        optimizer.step()
 
 
 def foreach(model: nn.Module, x: Tensor, y: Tensor, epochs: int, batch_size: int) -> None:
     """Shuffle an epoch in one go; no optimizer object at all."""
     parameters: list[Tensor] = list(model.parameters())
+    for xs, ys in _shuffled(x, y, epochs, batch_size):
+        loss = functional.cross_entropy(model(xs), ys)
+        gradients = torch.autograd.grad(loss, parameters)
+        with torch.no_grad():
+            torch._foreach_add_(parameters, gradients, alpha=-0.01)
+
+
+def _shuffled(
+    x: Tensor, y: Tensor, epochs: int, batch_size: int
+) -> Iterator[tuple[Tensor, Tensor]]:
     for _ in range(epochs):
         order = torch.randperm(len(y))
-        for xs, ys in _batches(x[order], y[order], batch_size):
-            loss = functional.cross_entropy(model(xs), ys)
-            gradients = torch.autograd.grad(loss, parameters)
-            with torch.no_grad():
-                torch._foreach_add_(parameters, gradients, alpha=-0.01)
+        yield from _batches(x[order], y[order], batch_size)
 
 
 def _batches(x: Tensor, y: Tensor, size: int) -> Iterator[tuple[Tensor, Tensor]]:

@@ -1,14 +1,22 @@
-"""How much memory a tree of processes takes."""
+"""How long work takes, and how much memory a tree of processes."""
 
 from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Self
 
-__all__ = ["TreeMemory"]
+__all__ = ["TreeMemory", "seconds_of"]
+
+
+def seconds_of(work: Callable[[], object]) -> float:
+    """Return how long a function takes."""
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
 
 
 class TreeMemory:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from terrafl.bench.meter import seconds_of
 from terrafl.errors import ConfigurationError
 from terrafl.seeds import stream
 from terrafl.selection import SELECTORS, Context, Population, Report, Selector, split
@@ -51,7 +51,7 @@ def _split_row(
     what: str, norms: NDArray[np.float64], sizes: NDArray[np.int64], repetitions: int
 ) -> Row:
     pairs = [
-        (_seconds(lambda: split(norms, sizes)), _seconds(lambda: np.argsort(norms)))
+        (seconds_of(lambda: split(norms, sizes)), seconds_of(lambda: np.argsort(norms)))
         for _ in range(repetitions)
     ]
     return {
@@ -72,7 +72,7 @@ def _selector_row(
         rounds.once()
     except ConfigurationError as error:
         return row | {"seconds": None, "refused": str(error)}
-    seconds = [_seconds(rounds.once) for _ in range(repetitions)]
+    seconds = [seconds_of(rounds.once) for _ in range(repetitions)]
     state = selector.state()
     held = sum(v.nbytes for v in state.values() if isinstance(v, np.ndarray)) / len(population)
     return row | {"seconds": float(np.median(seconds)), "state_bytes_per_client": held}
@@ -118,9 +118,3 @@ class _Rounds:
             iteration += 1
             cohort = self.selector.refine(reports, replace(context, iteration=iteration))
         self.round += 1
-
-
-def _seconds(work: Callable[[], object]) -> float:
-    started = time.perf_counter()
-    work()
-    return time.perf_counter() - started

@@ -20,11 +20,12 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
+from terrafl.data.dataset import Examples
 from terrafl.data.npz import Arrays
 from terrafl.errors import DataError
 from terrafl.folders import user_cache
 
-__all__ = ["ArrayWriter", "cache_place", "cached_arrays"]
+__all__ = ["ArrayWriter", "cache_place", "cached_arrays", "cached_examples"]
 
 _CHECKSUMS = "sha256.json"
 _NAME = re.compile(r"[a-z_]+\.npy")
@@ -86,7 +87,7 @@ def cache_place(source: Path, key: str) -> Path:
     return beside if usable else user_cache() / ".cache" / key
 
 
-def cached_arrays(place: Path, make: Callable[[Path], None]) -> Arrays:
+def cached_arrays(place: Path, make: Callable[[Path], Arrays]) -> Arrays:
     """Return the arrays in a cache folder by name, mapped; make them if missing or damaged.
 
     Parameters
@@ -94,7 +95,8 @@ def cached_arrays(place: Path, make: Callable[[Path], None]) -> Arrays:
     place
         The cache folder.
     make
-        A function that writes ``.npy`` files into a folder; if it raises, nothing is kept.
+        Write large arrays as ``.npy`` files into a folder and return the others by name; if it
+        raises, nothing is kept.
     """
     try:
         arrays = _mapped(place)
@@ -110,13 +112,24 @@ def cached_arrays(place: Path, make: Callable[[Path], None]) -> Arrays:
     return arrays
 
 
-def _made(place: Path, make: Callable[[Path], None]) -> Arrays:
+def cached_examples(arrays: Arrays, prefix: str) -> Examples:
+    """Return the examples in the arrays x, y and, if there is one, writer with this prefix."""
+    group = arrays.get(f"{prefix}writer")
+    return Examples(
+        arrays[f"{prefix}x"].astype(np.uint8, copy=False),
+        arrays[f"{prefix}y"].astype(np.int64, copy=False),
+        None if group is None else group.astype(np.str_, copy=False),
+    )
+
+
+def _made(place: Path, make: Callable[[Path], Arrays]) -> Arrays:
     part = place.with_name(place.name + ".part")
     for stale in (place, part):
         shutil.rmtree(stale, ignore_errors=True)
     part.mkdir()
     try:
-        make(part)
+        for name, array in make(part).items():
+            np.save(part / f"{name}.npy", array, allow_pickle=False)
         checksums = {path.name: _sha256(path) for path in sorted(part.glob("*.npy"))}
         (part / _CHECKSUMS).write_text(json.dumps(checksums))
         os.rename(part, place)

@@ -16,8 +16,7 @@ from terrafl.data.entry import Entry
 from terrafl.data.files import FileStatus, Progress
 from terrafl.data.npz_dataset import is_npz_path, load_npz
 from terrafl.data.sets import CATALOG
-from terrafl.errors import ConfigurationError
-from terrafl.settings import suggest
+from terrafl.errors import require_known
 
 __all__ = ["CATALOG", "Description", "available", "check", "describe", "fetch", "is_slow", "load"]
 
@@ -134,9 +133,5 @@ def fetch(
 
 
 def _entry(name: str) -> Entry[Any]:  # Any: each has its own kind of content
-    if name not in CATALOG:
-        known = ", ".join(CATALOG)
-        raise ConfigurationError(
-            f"dataset must be one of {known}; got {name!r}{suggest(name, CATALOG)}"
-        )
+    require_known(name, CATALOG, "dataset must be one of")
     return CATALOG[name]

@@ -12,15 +12,17 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from terrafl.data.archives import Archive
-from terrafl.data.dataset import Dataset
+from terrafl.data.dataset import Dataset, Examples, Normalisation
 from terrafl.data.files import DataFile, FileStatus, Progress, Published, search_folders
 from terrafl.errors import DataError
 from terrafl.folders import home
 
-__all__ = ["Entry"]
+__all__ = ["Decoded", "Entry"]
 
 Content = TypeVar("Content")
 Result = TypeVar("Result")
+Decoded = tuple[Examples, Examples, Normalisation]
+"""Training examples, test examples, and how inputs are normalised."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,8 +40,8 @@ class Entry(Generic[Content]):
     files
         The files that are read.
     decode
-        Turn the content of every file, by name, into a data set; the generator draws the
-        division into training and test examples if the publisher made none.
+        Turn the content of every file, by name, into examples; the generator draws the division
+        into training and test examples if the publisher made none.
     subfolders
         Names of the folder that holds the files in the user's folders; files are fetched into the
         first. Empty for a data set that is shipped with the package.
@@ -65,7 +67,7 @@ class Entry(Generic[Content]):
     num_test: int
     num_classes: int
     files: tuple[Published[Content], ...]
-    decode: Callable[[Mapping[str, Content], np.random.Generator], Dataset]
+    decode: Callable[[Mapping[str, Content], np.random.Generator], Decoded]
     subfolders: tuple[str, ...] = ()
     system: tuple[Path, ...] = ()
     base_url: str = ""
@@ -93,7 +95,14 @@ class Entry(Generic[Content]):
             file.name: self._use(file, root, partial(file.read, progress=progress))
             for file in self.files
         }
-        return self.decode(contents, generator)
+        train, test, normalisation = self.decode(contents, generator)
+        return Dataset(
+            name=self.name,
+            train=train,
+            test=test,
+            num_classes=self.num_classes,
+            normalisation=normalisation,
+        )
 
     def check(self, root: Path | None, progress: Progress | None = None) -> list[FileStatus]:
         """Check every file; ``progress`` is called after each."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,7 @@ from terrafl.data.partition.partition import Partition
 from terrafl.data.partition.ragged import Ragged
 from terrafl.errors import DataError
 
-__all__ = ["FederatedData"]
+__all__ = ["FederatedData", "with_flipped_labels"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,6 +44,33 @@ class FederatedData:
     def sizes(self) -> NDArray[np.int64]:
         """Number of training examples of each client, $|D^k_{train}|$."""
         return self.partition.train.sizes()
+
+
+def with_flipped_labels(data: FederatedData, clients: Iterable[int]) -> FederatedData:
+    r"""Return a federation in which some clients train on the labels $C - 1 - y$.
+
+    Test labels do not change. Inputs are shared with the original, not copied.
+
+    Parameters
+    ----------
+    data
+        The original federation.
+    clients
+        Positions of the clients whose labels are flipped.
+    """
+    dataset, rows = data.dataset, data.partition.train
+    if len(np.unique(rows.indices)) < len(rows.indices):
+        raise DataError(
+            "labels can be flipped only if no two clients hold the same example; this partition "
+            "shares examples. Choose another partition."
+        )
+    original, _, num_classes = dataset.labels("label flipping")
+    labels = original.copy()
+    for client in clients:
+        held = rows[client]
+        labels[held] = num_classes - 1 - labels[held]
+    flipped = replace(dataset, train=replace(dataset.train, y=labels))
+    return FederatedData(flipped, data.partition)
 
 
 def _require_inside(rows: Ragged, examples: Examples, kind: str) -> None:

@@ -58,7 +58,9 @@ def read_npz(path: Path, limit: int | None = None) -> Arrays:
     """
     try:
         with zipfile.ZipFile(path) as file:
-            _require_size(file, limit)
+            total = sum(member.file_size for member in file.infolist())
+            if limit is not None and total > limit:
+                raise ValueError(f"{total} bytes, and at most {limit} are expected")
             return {
                 name.removesuffix(".npy"): npy.read_array(
                     io.BytesIO(file.read(name)), allow_pickle=False
@@ -67,12 +69,6 @@ def read_npz(path: Path, limit: int | None = None) -> Arrays:
             }
     except BROKEN_ARCHIVE as error:
         raise DataError(f"{path} must be a file that numpy.savez wrote; got: {error}.") from error
-
-
-def _require_size(file: zipfile.ZipFile, limit: int | None) -> None:
-    total = sum(member.file_size for member in file.infolist())
-    if limit is not None and total > limit:
-        raise ValueError(f"{total} bytes, and at most {limit} are expected")
 
 
 def digest_of(arrays: Arrays) -> str:

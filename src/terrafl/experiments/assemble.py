@@ -9,7 +9,7 @@ import numpy as np
 from safetensors.numpy import save as to_safetensors
 
 from terrafl.data import Dataset, FederatedData, load
-from terrafl.data.flipped import with_flipped_labels
+from terrafl.data.federated import with_flipped_labels
 from terrafl.defences import Attackers, draw_attackers
 from terrafl.errors import ConfigurationError, RunFolderError
 from terrafl.experiments.config import RunConfig

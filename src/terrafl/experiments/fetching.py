@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from terrafl import data
 from terrafl.data.files import DataFile, Progress
-from terrafl.errors import ConfigurationError, DataError
+from terrafl.errors import DataError, require_known
 from terrafl.models import BACKBONES
-from terrafl.settings import suggest
 
 if TYPE_CHECKING:
     from terrafl.models.backbones import WeightsFile
@@ -33,11 +32,7 @@ def fetch(
     root, progress, base_url
         As for :func:`terrafl.data.fetch`; weights go into the subfolder ``weights``.
     """
-    known = (*data.available(), *BACKBONES)
-    if name not in known:
-        raise ConfigurationError(
-            f"the name must be one of {', '.join(known)}; got {name!r}{suggest(name, known)}"
-        )
+    require_known(name, (*data.available(), *BACKBONES), "the name must be one of")
     if name in BACKBONES:
         return [_fetch_weights(BACKBONES[name].weights, root, progress, base_url)]
     return data.fetch(name, root, progress, base_url=base_url)

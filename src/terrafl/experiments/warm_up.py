@@ -52,14 +52,11 @@ def compute_features(
     on_images
         Called with the progress in images.
     """
-    with_backbone = [config for config in configs if config.backbone is not None]
-    if not with_backbone:
-        return
-    from terrafl.experiments.assemble import load_data
-
     seen: list[tuple[str, object]] = []
-    for config in with_backbone:
+    for config in configs:
         key = (config.dataset, config.backbone)
-        if key not in seen:
+        if config.backbone is not None and key not in seen:
+            from terrafl.experiments.assemble import load_data
+
             seen.append(key)
             load_data(config, workers, on_images)

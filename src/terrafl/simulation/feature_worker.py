@@ -31,7 +31,7 @@ class FeatureWorker:
         if message["do"] == "prepare":
             torch.set_num_threads(1)
             self.extractor = FeatureExtractor(named(BACKBONES, message["backbone"], "backbone"))
-            memory = SharedMemory.attached(message["memory"])
+            memory = SharedMemory(message["memory"])
             self.images = memory.view(places_of(message["images"]))
             self.features = memory.view(places_of(message["features"]))
         else:

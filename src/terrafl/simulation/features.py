@@ -81,23 +81,13 @@ def with_features(
             f"shape {dataset.input_shape}: leave the backbone out."
         )
     parts = {"train": dataset.train, "test": dataset.test}
-
-    def make(folder: Path) -> None:
-        for name, features in _computed(parts, backbone, workers, on_images).items():
-            np.save(folder / f"{name}.npy", features)
-
     folder = (place or user_cache() / "features") / _key(dataset, backbone)
-    arrays = cached_arrays(folder, make)
-    features = {
-        name: Examples(np.asarray(arrays[name], dtype=np.float32), part.y, part.group)
+    arrays = cached_arrays(folder, lambda _: _computed(parts, backbone, workers, on_images))
+    train, test = (
+        Examples(np.asarray(arrays[name], dtype=np.float32), part.y, part.group)
         for name, part in parts.items()
-    }
-    return replace(
-        dataset,
-        train=features["train"],
-        test=features["test"],
-        normalisation=Normalisation(),
     )
+    return replace(dataset, train=train, test=test, normalisation=Normalisation())
 
 
 def _key(dataset: Dataset, backbone: Backbone) -> str:

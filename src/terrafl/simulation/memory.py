@@ -11,7 +11,7 @@ import mmap
 import os
 import tempfile
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,11 +46,6 @@ class SharedMemory:
     def __init__(self, descriptor: int | None = None) -> None:
         self.descriptor = _new_block() if descriptor is None else descriptor
         self._size = 0
-
-    @classmethod
-    def attached(cls, descriptor: int) -> Self:
-        """Use the block that the parent passed on."""
-        return cls(descriptor)
 
     def allocate(self, shapes: Mapping[str, tuple[str, tuple[int, ...]]]) -> dict[str, Place]:
         """Make room for arrays of these types and shapes behind what is there."""

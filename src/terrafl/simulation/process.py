@@ -16,14 +16,7 @@ import traceback
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from terrafl.errors import (
-    ConfigurationError,
-    DataError,
-    RunFolderError,
-    TerraflError,
-    UserError,
-    describe,
-)
+from terrafl.errors import TerraflError, UserError, describe
 
 __all__ = ["ChildDied", "JsonProcess", "Message", "serve"]
 
@@ -31,7 +24,7 @@ Message = dict[str, Any]  # Any: what JSON can hold
 
 # A user error keeps its kind on the way: a caller may skip a missing data set, but not an
 # invalid setting.
-_MISTAKES = {kind.__name__: kind for kind in (ConfigurationError, DataError, RunFolderError)}
+_MISTAKES = {kind.__name__: kind for kind in UserError.__subclasses__()}
 
 _ENVIRONMENT = {
     # One thread each: parallelism is across clients, and the last bits depend on it.
@@ -150,10 +143,8 @@ class JsonProcess:
         self._process.kill()
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
-                try:
+                with contextlib.suppress(BrokenPipeError):
                     pipe.close()
-                except BrokenPipeError:
-                    continue
         self._process.wait()
 
 

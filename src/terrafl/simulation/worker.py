@@ -35,7 +35,7 @@ class Worker:
     def _prepare(self, memory: int, job: Message, data: dict[str, list[object]]) -> Message:
         """Take up the job; tell what a model looks like."""
         torch.set_num_threads(1)
-        self.memory = SharedMemory.attached(memory)
+        self.memory = SharedMemory(memory)
         ours = Job.from_plain(job)
         self.on_client_failure = ours.on_client_failure
         self.trainer = Trainer(ours, self.memory.view(places_of(data)))

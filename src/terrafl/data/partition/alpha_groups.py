@@ -8,7 +8,9 @@ Federated Learning", NeurIPS 2024, and the authors' code.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -65,18 +67,15 @@ class AlphaGroups:
         train = self._slices(labels.train, labels.num_classes)
         test = self._slices(labels.test, labels.num_classes)
         self._require_enough(members, train, dataset.name)
-        dealt = [
-            deal(generator, alpha, int(size), train_sizes, test_sizes)
-            for alpha, size, train_sizes, test_sizes in zip(
-                self.alphas, members, train, test, strict=True
-            )
-        ]
+        deal_group = partial(deal, generator)
+        dealt = map(deal_group, self.alphas, members.tolist(), train, test)
+        train_counts, test_counts, redraws, repaired = zip(*dealt, strict=True)
         return Partition(
             client_ids=numbered(self.clients),
-            train=self._collect(labels.train, [group.train for group in dealt]),
-            test=self._collect(labels.test, [group.test for group in dealt]),
-            redraws=sum(group.redraws for group in dealt),
-            repaired=sum(group.repaired for group in dealt),
+            train=self._collect(labels.train, train_counts),
+            test=self._collect(labels.test, test_counts),
+            redraws=sum(redraws),
+            repaired=sum(repaired),
         )
 
     def _slices(self, labels: NDArray[np.int64], num_classes: int) -> NDArray[np.int64]:
@@ -87,7 +86,7 @@ class AlphaGroups:
         cuts = (np.arange(groups + 1)[:, np.newaxis] * sizes + remainder_first) // groups
         return np.diff(cuts, axis=0)
 
-    def _collect(self, labels: NDArray[np.int64], counts: list[NDArray[np.int64]]) -> Ragged:
+    def _collect(self, labels: NDArray[np.int64], counts: Sequence[NDArray[np.int64]]) -> Ragged:
         """Hand the examples of each class, in the order of the data set, to client after client."""
         owners = np.empty(len(labels), dtype=np.int64)
         for label, held in enumerate(np.concatenate(counts).T):

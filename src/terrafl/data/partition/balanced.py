@@ -10,7 +10,7 @@ evenly among them instead would contradict the one class per client of these sce
 
 *Redrawing cannot succeed.* Ten classes at $\alpha = 0.001$ reach about ten clients, so in a group
 of 50 some clients always have too few examples. After :data:`MAX_REDRAWS` draws, the draw with the
-smallest shortage is repaired by :func:`~terrafl.data.partition.repair.repair`, training examples
+smallest shortage is repaired by :func:`repair`, training examples
 first; a client's missing test examples are taken from the classes that it trains on if possible.
 
 *Tiny data sets.* If a fifth of the mean size is below 1, a client still gets 1 training example.
@@ -18,23 +18,21 @@ first; a client's missing test examples are taken from the classes that it train
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from terrafl.data.partition.repair import repair, shortage
 from terrafl.data.partition.shares import apportion, log_dirichlet, open_shares
 
-__all__ = ["MAX_REDRAWS", "Dealt", "deal"]
+__all__ = ["MAX_REDRAWS", "Dealt", "deal", "repair", "shortage"]
 
 MAX_REDRAWS = 500
 """Draws discarded before the best is repaired. In the paper's scenarios a draw succeeds with a
 probability of at least about 0.02, so about one group in 25,000 needs a repair at most."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Dealt:
+class Dealt(NamedTuple):
     """How many examples of each class (column) each client of a group (row) gets.
 
     Parameters
@@ -107,3 +105,57 @@ def _share(laws: NDArray[np.float64], sizes: NDArray[np.int64]) -> NDArray[np.in
         counts[:, label] = apportion(int(sizes[label]), open_shares(laws[label], is_open))
         held += counts[:, label]
     return counts
+
+
+def shortage(counts: NDArray[np.int64], least: int) -> int:
+    """Return how many examples all clients (rows) together lack to reach the minimum size."""
+    return int(np.maximum(least - counts.sum(axis=1), 0).sum())
+
+
+def repair(
+    counts: NDArray[np.int64], least: int, preference: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], int]:
+    """Give the clients below the minimum size examples of clients above it.
+
+    A pile is the examples of one class that one client holds. A client can give what it holds
+    beyond the minimum size. Clients below it are served in order. Each takes what it lacks from
+    the pile with the largest product of spare examples and its preference for the class (from any
+    pile if no preferred class is left), then from the next one. Ties go to the first client, then
+    to the first class.
+
+    Parameters
+    ----------
+    counts
+        Examples of each class (column) that each client (row) holds.
+    least
+        The minimum size; all clients together hold enough examples to reach it.
+    preference
+        The weight of each class (column) for each client (row).
+
+    Returns
+    -------
+    repaired, moved
+        The new numbers, and how many examples were moved: exactly the shortage.
+
+    Examples
+    --------
+    >>> repaired, moved = repair(np.array([[9, 1], [0, 0]]), 3, np.ones((2, 2), dtype=np.int64))
+    >>> repaired.tolist(), moved
+    ([[6, 1], [3, 0]], 3)
+    """
+    counts = counts.copy()
+    sizes = counts.sum(axis=1)
+    needy = np.flatnonzero(sizes < least)
+    moved = 0
+    for client in needy:
+        while (lacking := least - int(sizes[client])) > 0:
+            spare = np.minimum(counts, np.maximum(sizes - least, 0)[:, np.newaxis])
+            wish = spare * preference[client]
+            donor, label = np.unravel_index((wish if wish.any() else spare).argmax(), spare.shape)
+            number = min(lacking, int(spare[donor, label]))
+            counts[donor, label] -= number
+            counts[client, label] += number
+            sizes[donor] -= number
+            sizes[client] += number
+            moved += number
+    return counts, moved

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from terrafl.data.dataset import Dataset
-from terrafl.data.partition.partition import Partition, require_enough
+from terrafl.data.partition.partition import Partition, numbered, require_enough
 from terrafl.errors import require
 
 __all__ = ["Iid"]
@@ -40,4 +40,4 @@ class Iid:
             generator.permutation(np.arange(len(part)) % self.clients)
             for part in (dataset.train, dataset.test)
         )
-        return Partition.of_owners(train, test, self.clients)
+        return Partition.of_owners(train, test, numbered(self.clients))

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from terrafl.data.dataset import Dataset
-from terrafl.data.partition.partition import Partition, require_enough
+from terrafl.data.partition.partition import Partition, numbered, require_enough
 from terrafl.data.partition.shares import (
     apportion,
     even,
@@ -24,8 +24,8 @@ from terrafl.data.partition.shares import (
     log_dirichlet,
     open_shares,
     require_alphas,
+    tilt,
 )
-from terrafl.data.partition.tilt import tilt
 from terrafl.errors import require
 
 __all__ = ["LabelDirichlet"]
@@ -55,7 +55,7 @@ class LabelDirichlet:
     -----
     The paper draws examples until a class runs out, so the last clients get whatever remains. Here
     the distributions are first adjusted so that they add up to the existing labels, see
-    :func:`~terrafl.data.partition.tilt.tilt`; with many clients and balanced classes this changes
+    :func:`~terrafl.data.partition.shares.tilt`; with many clients and balanced classes this changes
     them little. Rounding, and distributions at small $\alpha$ that cannot be adjusted, may still
     need more of a class than is left. Clients are served in random order; a class that is used up
     is removed from the distributions of the remaining clients, which are renormalised.
@@ -92,7 +92,7 @@ class LabelDirichlet:
             rows = generator.permutation(np.flatnonzero(labels == label))
             owners[rows] = np.repeat(np.arange(self.clients), held)
         test_owners = follow(generator, owners, labels, test_labels, self.clients)
-        return Partition.of_owners(owners, test_owners, self.clients)
+        return Partition.of_owners(owners, test_owners, numbered(self.clients))
 
     def _counts(
         self, stock: NDArray[np.int64], generator: np.random.Generator

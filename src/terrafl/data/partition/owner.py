@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from terrafl.data.dataset import Dataset
 from terrafl.data.partition.partition import Partition
-from terrafl.data.partition.ragged import Ragged
 from terrafl.errors import DataError, require
 
 __all__ = ["ByOwner"]
@@ -50,11 +49,7 @@ class ByOwner:
                 f"min_examples must leave at least one owner; got {self.min_examples}, and no "
                 f"owner in {dataset.name} has more than {most} training examples. Lower it."
             )
-        return Partition(
-            client_ids=kept,
-            train=Ragged.by_owner(_positions(kept, train), len(kept)),
-            test=Ragged.by_owner(_positions(kept, test), len(kept)),
-        )
+        return Partition.of_owners(_positions(kept, train), _positions(kept, test), kept)
 
 
 def _positions(ids: NDArray[np.str_], group: NDArray[np.str_]) -> NDArray[np.int64]:

@@ -49,14 +49,13 @@ class Partition:
 
     @classmethod
     def of_owners(
-        cls, train: NDArray[np.int64], test: NDArray[np.int64], clients: int
+        cls, train: NDArray[np.int64], test: NDArray[np.int64], client_ids: NDArray[np.str_]
     ) -> Partition:
-        """Make a partition from the number of the client that owns each example."""
-        return cls(
-            client_ids=numbered(clients),
-            train=Ragged.by_owner(train, clients),
-            test=Ragged.by_owner(test, clients),
+        """Make a partition from the position of the client that owns each example; -1 for none."""
+        train_rows, test_rows = (
+            Ragged.by_owner(owners, len(client_ids)) for owners in (train, test)
         )
+        return cls(client_ids=client_ids, train=train_rows, test=test_rows)
 
     def __len__(self) -> int:
         return len(self.client_ids)

@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 
 from terrafl.data.dataset import Dataset
-from terrafl.data.partition.partition import Partition, require_enough
+from terrafl.data.partition.partition import Partition, numbered, require_enough
 from terrafl.data.partition.shares import even, follow
 from terrafl.errors import require
 
@@ -59,4 +59,4 @@ class Shards:
         by_label = np.argsort(labels, kind="stable")
         owners[by_label] = np.repeat(client_of_shard, even(len(labels), shards))
         test_owners = follow(generator, owners, labels, test_labels, self.clients)
-        return Partition.of_owners(owners, test_owners, self.clients)
+        return Partition.of_owners(owners, test_owners, numbered(self.clients))

@@ -7,14 +7,16 @@ Krizhevsky, "Learning Multiple Layers of Features from Tiny Images", 2009.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from terrafl.data.archives import Archive
-from terrafl.data.dataset import Dataset, Examples, Normalisation
-from terrafl.data.entry import Entry
+from terrafl.data.dataset import Examples, Normalisation
+from terrafl.data.entry import Decoded, Entry
 from terrafl.data.files import Bytes, DataFile
 from terrafl.errors import DataError
 
@@ -32,6 +34,9 @@ _SHA256 = {
     "train.bin": "f31298fc616915fa142368359df1c4ca2ae984d6915ca468b998a5ec6aeebf29",
     "test.bin": "d8b1e6b7b3bee4020055f0699b111f60b1af1e262aeb93a0b659061746f8224a",
 }
+# Mean and sd of the training pixels; those of CIFAR-10 as HiCS-FL's code rounds them.
+_NORMALISATION10 = Normalisation(255.0, (0.4914, 0.4822, 0.4465), (0.247, 0.243, 0.261))
+_NORMALISATION100 = Normalisation(255.0, (0.5071, 0.4865, 0.4409), (0.2673, 0.2564, 0.2762))
 
 
 def decode_records(
@@ -56,7 +61,7 @@ def decode_records(
     >>> x.shape, y
     ((1, 3, 32, 32), array([99]))
     """
-    length = label_bytes + int(np.prod(_IMAGE))
+    length = label_bytes + math.prod(_IMAGE)
     if len(content) == 0 or len(content) % length:
         raise DataError(
             f"{name} must be records of {length} bytes; got {len(content)} bytes. "
@@ -67,35 +72,16 @@ def decode_records(
     return x, records[:, label_bytes - 1].astype(np.int64)
 
 
-def _decode10(contents: Mapping[str, Bytes], generator: np.random.Generator) -> Dataset:
-    """Read the official division; nothing is drawn."""
-    parts = {name: decode_records(c, name, label_bytes=1) for name, c in contents.items()}
-    test = parts.pop("test_batch.bin")
-    images, labels = zip(*parts.values(), strict=True)
-    return Dataset(
-        name="cifar10",
-        train=Examples(np.concatenate(images), np.concatenate(labels)),
-        test=Examples(*test),
-        num_classes=10,
-        # Mean and sd of the training pixels, as HiCS-FL's code rounds them.
-        normalisation=Normalisation(255.0, (0.4914, 0.4822, 0.4465), (0.247, 0.243, 0.261)),
-    )
-
-
-def _decode100(contents: Mapping[str, Bytes], generator: np.random.Generator) -> Dataset:
-    """Read the official division and the fine labels; nothing is drawn."""
-    train, test = (
-        Examples(*decode_records(content, name, label_bytes=2))
-        for name, content in contents.items()
-    )
-    return Dataset(
-        name="cifar100",
-        train=train,
-        test=test,
-        num_classes=100,
-        # Mean and sd of the training pixels.
-        normalisation=Normalisation(255.0, (0.5071, 0.4865, 0.4409), (0.2673, 0.2564, 0.2762)),
-    )
+def _decode(
+    label_bytes: int,
+    normalisation: Normalisation,
+    contents: Mapping[str, Bytes],
+    generator: np.random.Generator,
+) -> Decoded:
+    """Read the official division, the test file last; nothing is drawn."""
+    *parts, test = (decode_records(c, n, label_bytes=label_bytes) for n, c in contents.items())
+    train = parts[0] if len(parts) == 1 else map(np.concatenate, zip(*parts, strict=True))
+    return Examples(*train), Examples(*test), normalisation
 
 
 def _file(name: str, size: int) -> DataFile:
@@ -109,7 +95,7 @@ CIFAR10 = Entry(
     num_test=10000,
     num_classes=10,
     files=tuple(_file(name, 30730000) for name in _SHA256 if "batch" in name),
-    decode=_decode10,
+    decode=partial(_decode, 1, _NORMALISATION10),
     subfolders=("cifar-10-batches-bin", "cifar10"),
     base_url=_URL,
     archive=Archive(
@@ -128,7 +114,7 @@ CIFAR100 = Entry(
     num_test=10000,
     num_classes=100,
     files=(_file("train.bin", 153700000), _file("test.bin", 30740000)),
-    decode=_decode100,
+    decode=partial(_decode, 2, _NORMALISATION100),
     subfolders=("cifar-100-binary", "cifar100"),
     base_url=_URL,
     archive=Archive(

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
-from terrafl.data.dataset import Dataset, Examples, Normalisation
-from terrafl.data.entry import Entry
+from terrafl.data.dataset import Examples, Normalisation
+from terrafl.data.entry import Decoded, Entry
 from terrafl.data.files import Bytes, GzipFile
 from terrafl.data.partition.shares import apportion
 from terrafl.errors import DataError
@@ -32,7 +32,7 @@ _FILE = GzipFile(
 _NUM_TRAIN, _NUM_TEST = 1437, 360
 
 
-def _decode(contents: Mapping[str, Bytes], generator: np.random.Generator) -> Dataset:
+def _decode(contents: Mapping[str, Bytes], generator: np.random.Generator) -> Decoded:
     """Divide every class 80 to 20; both parts keep the order of the file."""
     try:
         table = np.loadtxt(io.BytesIO(contents[_FILE.name]), delimiter=",", dtype=np.uint8)
@@ -45,13 +45,8 @@ def _decode(contents: Mapping[str, Bytes], generator: np.random.Generator) -> Da
     for label, number in enumerate(apportion(_NUM_TEST, np.bincount(y))):
         rows = np.flatnonzero(y == label)
         in_test[generator.choice(rows, size=number, replace=False)] = True
-    return Dataset(
-        name="digits",
-        train=Examples(x[~in_test], y[~in_test]),
-        test=Examples(x[in_test], y[in_test]),
-        num_classes=10,
-        normalisation=Normalisation(16.0),
-    )
+    train, test = (Examples(x[rows], y[rows]) for rows in (~in_test, in_test))
+    return train, test, Normalisation(16.0)
 
 
 DIGITS = Entry(

@@ -26,9 +26,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from terrafl.data.cache import ArrayWriter, cache_place, cached_arrays
-from terrafl.data.dataset import Dataset, Examples, Normalisation
-from terrafl.data.entry import Entry
+from terrafl.data.cache import ArrayWriter, cache_place, cached_arrays, cached_examples
+from terrafl.data.dataset import Examples, Normalisation
+from terrafl.data.entry import Decoded, Entry
 from terrafl.data.files import DataFile, Progress, Published
 from terrafl.data.holdout import hold_out
 from terrafl.data.leaf import read_users
@@ -69,13 +69,15 @@ class WriterFolder(Published[Arrays]):
         leaf, parquet = _leaf(path), _parquet(path)
         key = _digest([file for files in leaf.values() for file in files] or parquet)
 
-        def make(folder: Path) -> None:
-            if leaf:
-                for part, files in leaf.items():
-                    _write(_leaf_rows(files), None, folder, f"{part}_", progress)
-            else:
+        def make(folder: Path) -> Arrays:
+            if not leaf:
                 rows = read_rows(parquet, side=_SIDE)
-                _write(rows, num_rows(parquet), folder, "", progress)
+                return _write(rows, num_rows(parquet), folder, "", progress)
+            train, test = (
+                _write(_leaf_rows(files), None, folder, f"{part}_", progress)
+                for part, files in leaf.items()
+            )
+            return train | test
 
         return cached_arrays(cache_place(path, f"femnist-{key[:16]}"), make)
 
@@ -114,7 +116,8 @@ def _write(
     folder: Path,
     prefix: str,
     progress: Progress | None,
-) -> None:
+) -> dict[str, NDArray[np.generic]]:
+    """Write the images; return the labels and the writers."""
     labels: list[NDArray[np.int64]] = []
     writers: list[str] = []
     with ArrayWriter(folder / f"{prefix}x.npy", "|u1", (1, _SIDE, _SIDE)) as images:
@@ -126,34 +129,26 @@ def _write(
                 progress(f"femnist {prefix}".strip(" _"), len(writers), total)
     if not writers:
         raise DataError("the files of femnist must hold examples; got none.")
-    np.save(folder / f"{prefix}y.npy", np.concatenate(labels), allow_pickle=False)
-    np.save(folder / f"{prefix}writer.npy", np.array(writers, dtype=np.str_), allow_pickle=False)
+    return {
+        f"{prefix}y": np.concatenate(labels),
+        f"{prefix}writer": np.array(writers, dtype=np.str_),
+    }
 
 
-def _decode(contents: Mapping[str, Arrays], generator: np.random.Generator) -> Dataset:
+def _decode(contents: Mapping[str, Arrays], generator: np.random.Generator) -> Decoded:
     """Keep LEAF's division; otherwise divide each writer's characters 90 to 10."""
     (arrays,) = contents.values()
     if "test_x" in arrays:
-        train, test = (_examples(arrays, f"{part}_") for part in _PARTS)
+        train, test = (cached_examples(arrays, f"{part}_") for part in _PARTS)
     else:
-        everything = _examples(arrays, "")
+        everything = cached_examples(arrays, "")
         assert everything.group is not None
         held = hold_out(everything.group, 0.1, generator)
         train, test = (
             Examples(everything.x[rows], everything.y[rows], everything.group[rows])
             for rows in (~held, held)
         )
-    return Dataset(
-        name="femnist", train=train, test=test, num_classes=62, normalisation=Normalisation(255.0)
-    )
-
-
-def _examples(arrays: Arrays, prefix: str) -> Examples:
-    return Examples(
-        arrays[f"{prefix}x"].astype(np.uint8, copy=False),
-        arrays[f"{prefix}y"].astype(np.int64, copy=False),
-        arrays[f"{prefix}writer"].astype(np.str_, copy=False),
-    )
+    return train, test, Normalisation(255.0)
 
 
 FEMNIST = Entry(

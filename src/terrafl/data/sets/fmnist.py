@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from terrafl.data.dataset import Dataset, Examples, Normalisation
-from terrafl.data.entry import Entry
+from terrafl.data.dataset import Examples, Normalisation
+from terrafl.data.entry import Decoded, Entry
 from terrafl.data.files import Bytes, GzipFile
 from terrafl.errors import DataError
 
@@ -25,47 +25,18 @@ __all__ = ["FMNIST", "decode_idx"]
 
 _UNSIGNED_BYTES = b"\x00\x00\x08"
 _MAX_DIMENSIONS = 3
-_TRAIN_IMAGES = GzipFile(
-    name="train-images-idx3-ubyte.gz",
-    size=47040016,
-    sha256="c59f468a2f672dc815687fe0f83887768d799fd8a3f3276145d20f83aa44d888",
-    md5="8d4fb7e6c68d591d4c3dfef9ec88bf0d",
-)
-_TRAIN_LABELS = GzipFile(
-    name="train-labels-idx1-ubyte.gz",
-    size=60008,
-    sha256="bad3541b69d912435c50bb6ba87bec294ff4f6a2e1246121d8633921760443d9",
-    md5="25c81989df183df01b3e8a0aad5dffbe",
-)
-_TEST_IMAGES = GzipFile(
-    name="t10k-images-idx3-ubyte.gz",
-    size=7840016,
-    sha256="5b4141f0afbad91edebe8549f8fcffe087ea10ca49f1dbef5c9a5cd8815ce37b",
-    md5="bef4ecab320f06d8554ea6380940ec79",
-)
-_TEST_LABELS = GzipFile(
-    name="t10k-labels-idx1-ubyte.gz",
-    size=10008,
-    sha256="0402a96d92fd2663957122ceb108a494c5af83dab82d92729df917d7dec38c34",
-    md5="bb300cfdad3c16e7a12a480ee83cd310",
-)
 
 
-def _decode(contents: Mapping[str, Bytes], generator: np.random.Generator) -> Dataset:
+def _decode(contents: Mapping[str, Bytes], generator: np.random.Generator) -> Decoded:
     """Read the official division; nothing is drawn."""
-    return Dataset(
-        name="fmnist",
-        train=_examples(contents, _TRAIN_IMAGES.name, _TRAIN_LABELS.name),
-        test=_examples(contents, _TEST_IMAGES.name, _TEST_LABELS.name),
-        num_classes=10,
-        normalisation=Normalisation(255.0, (0.5,), (0.5,)),
+    images, labels, test_images, test_labels = (
+        decode_idx(content, name) for name, content in contents.items()
     )
-
-
-def _examples(contents: Mapping[str, Bytes], images: str, labels: str) -> Examples:
-    x = decode_idx(contents[images], images)
-    y = decode_idx(contents[labels], labels)
-    return Examples(x[:, np.newaxis], y.astype(np.int64))
+    return (
+        Examples(images[:, np.newaxis], labels.astype(np.int64)),
+        Examples(test_images[:, np.newaxis], test_labels.astype(np.int64)),
+        Normalisation(255.0, (0.5,), (0.5,)),
+    )
 
 
 def decode_idx(content: Bytes, name: str) -> NDArray[np.uint8]:
@@ -113,7 +84,32 @@ FMNIST = Entry(
     num_train=60000,
     num_test=10000,
     num_classes=10,
-    files=(_TRAIN_IMAGES, _TRAIN_LABELS, _TEST_IMAGES, _TEST_LABELS),
+    files=(
+        GzipFile(
+            name="train-images-idx3-ubyte.gz",
+            size=47040016,
+            sha256="c59f468a2f672dc815687fe0f83887768d799fd8a3f3276145d20f83aa44d888",
+            md5="8d4fb7e6c68d591d4c3dfef9ec88bf0d",
+        ),
+        GzipFile(
+            name="train-labels-idx1-ubyte.gz",
+            size=60008,
+            sha256="bad3541b69d912435c50bb6ba87bec294ff4f6a2e1246121d8633921760443d9",
+            md5="25c81989df183df01b3e8a0aad5dffbe",
+        ),
+        GzipFile(
+            name="t10k-images-idx3-ubyte.gz",
+            size=7840016,
+            sha256="5b4141f0afbad91edebe8549f8fcffe087ea10ca49f1dbef5c9a5cd8815ce37b",
+            md5="bef4ecab320f06d8554ea6380940ec79",
+        ),
+        GzipFile(
+            name="t10k-labels-idx1-ubyte.gz",
+            size=10008,
+            sha256="0402a96d92fd2663957122ceb108a494c5af83dab82d92729df917d7dec38c34",
+            md5="bb300cfdad3c16e7a12a480ee83cd310",
+        ),
+    ),
     decode=_decode,
     subfolders=("fashion-mnist", "fmnist"),
     system=(Path("/usr/share/datasets/fashion-mnist"),),  # Debian's

@@ -25,8 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from terrafl.data.cache import cache_place, cached_arrays
-from terrafl.data.dataset import Dataset, Examples, Normalisation
-from terrafl.data.entry import Entry
+from terrafl.data.dataset import Examples, Normalisation
+from terrafl.data.entry import Decoded, Entry
 from terrafl.data.files import BROKEN_ARCHIVE, DataFile, Progress, Published
 from terrafl.data.holdout import hold_out_runs
 from terrafl.data.npz import Arrays, ArraysFile
@@ -78,15 +78,11 @@ class WindowsFile(Published[Arrays]):
         if path.name == self.arrays.name:
             return self.arrays.read(path, progress)
         self.archive.verify(path)
-
-        def make(folder: Path) -> None:
-            for name, array in read_windows(path).items():
-                np.save(folder / f"{name}.npy", array, allow_pickle=False)
-
-        return cached_arrays(cache_place(path, f"har-{self.archive.sha256[:16]}"), make)
+        place = cache_place(path, f"har-{self.archive.sha256[:16]}")
+        return cached_arrays(place, lambda _: read_windows(path))
 
 
-def _decode(contents: Mapping[str, Arrays], generator: np.random.Generator) -> Dataset:
+def _decode(contents: Mapping[str, Arrays], generator: np.random.Generator) -> Decoded:
     """Divide each subject's windows about 80 to 20, by unbroken runs of windows.
 
     Neighbouring windows overlap by half: if they were divided one by one, half of most test
@@ -97,20 +93,9 @@ def _decode(contents: Mapping[str, Arrays], generator: np.random.Generator) -> D
     subject = np.strings.zfill(arrays["subject"].astype("<U2"), 2)
     held = hold_out_runs(subject, arrays["chain"], 0.2, generator)
     train, test = (Examples(x[rows], y[rows], subject[rows]) for rows in (~held, held))
-    return Dataset(
-        name="har",
-        train=train,
-        test=test,
-        num_classes=6,
-        normalisation=_standardisation(x[~held]),
-    )
-
-
-def _standardisation(x: NDArray[np.float32]) -> Normalisation:
-    """Return the normalisation that gives every channel mean 0 and sd 1."""
-    mean = x.mean(axis=(0, 2), dtype=np.float64)
-    sd = x.std(axis=(0, 2), dtype=np.float64)
-    return Normalisation(1.0, tuple(mean.tolist()), tuple(sd.tolist()))
+    mean = train.x.mean(axis=(0, 2), dtype=np.float64)
+    sd = train.x.std(axis=(0, 2), dtype=np.float64)
+    return train, test, Normalisation(1.0, tuple(mean.tolist()), tuple(sd.tolist()))
 
 
 def read_windows(path: Path) -> Arrays:

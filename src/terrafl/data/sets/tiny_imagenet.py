@@ -21,9 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from terrafl.data.archives import Archive
-from terrafl.data.cache import ArrayWriter, cache_place, cached_arrays
-from terrafl.data.dataset import Dataset, Examples, Normalisation
-from terrafl.data.entry import Entry
+from terrafl.data.cache import ArrayWriter, cache_place, cached_arrays, cached_examples
+from terrafl.data.dataset import Normalisation
+from terrafl.data.entry import Decoded, Entry
 from terrafl.data.files import Progress, Published
 from terrafl.data.images import decode_image
 from terrafl.data.npz import Arrays
@@ -84,8 +84,8 @@ class ImageTree(Published[Arrays]):
         place = cache_place(path, f"{self.name}-{self.sha256[:16]}")
         return cached_arrays(place, lambda folder: self._decode(path, folder, progress))
 
-    def _decode(self, path: Path, folder: Path, progress: Progress | None) -> None:
-        """Write the tree's arrays; verify the checksum in the same pass, as reading is slow."""
+    def _decode(self, path: Path, folder: Path, progress: Progress | None) -> Arrays:
+        """Write the images, verify the checksum in the same pass, and return the labels."""
         digest, done, image_shape = hashlib.sha256(), 0, (3, _SIDE, _SIDE)
         total = self.num_classes * self.num_per_class + self.num_val
         with (
@@ -104,8 +104,7 @@ class ImageTree(Published[Arrays]):
                     progress(self.name, done, total)
         self._require(digest.hexdigest(), path)
         train_y = np.repeat(np.arange(self.num_classes), self.num_per_class)
-        np.save(folder / "train_y.npy", train_y, allow_pickle=False)
-        np.save(folder / "test_y.npy", self._val_labels(path), allow_pickle=False)
+        return {"train_y": train_y, "test_y": self._val_labels(path)}
 
     def _require(self, digest: str, path: Path) -> None:
         if digest != self.sha256:
@@ -151,24 +150,13 @@ _TREE = ImageTree(
 )
 
 
-def _dataset(contents: Mapping[str, Arrays], generator: np.random.Generator) -> Dataset:
+def _dataset(contents: Mapping[str, Arrays], generator: np.random.Generator) -> Decoded:
     """Read the official division; nothing is drawn."""
     (arrays,) = contents.values()
-    train, test = (
-        Examples(
-            arrays[f"{part}_x"].astype(np.uint8, copy=False),
-            arrays[f"{part}_y"].astype(np.int64, copy=False),
-        )
-        for part in ("train", "test")
-    )
-    return Dataset(
-        name="tiny-imagenet",
-        train=train,
-        test=test,
-        num_classes=200,
-        # Mean and sd of the training pixels; a pretrained backbone has its own normalisation.
-        normalisation=Normalisation(255.0, (0.4802, 0.4481, 0.3975), (0.2764, 0.2689, 0.2816)),
-    )
+    train, test = (cached_examples(arrays, prefix) for prefix in ("train_", "test_"))
+    # Mean and sd of the training pixels; a pretrained backbone has its own normalisation.
+    normalisation = Normalisation(255.0, (0.4802, 0.4481, 0.3975), (0.2764, 0.2689, 0.2816))
+    return train, test, normalisation
 
 
 TINY_IMAGENET = Entry(

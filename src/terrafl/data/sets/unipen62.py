@@ -15,14 +15,13 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from terrafl.data.dataset import Dataset, Examples, Normalisation
-from terrafl.data.entry import Entry
+from terrafl.data.dataset import Examples, Normalisation
+from terrafl.data.entry import Decoded, Entry
 from terrafl.data.holdout import hold_out
 from terrafl.data.npz import Arrays, ArraysFile
 
 __all__ = ["UNIPEN62"]
 
-_NUM_TRAIN, _NUM_TEST = 89510, 9956
 _FILE = ArraysFile(
     name="unipen62.npz",
     limit=80_000_000,
@@ -30,7 +29,7 @@ _FILE = ArraysFile(
 )
 
 
-def _decode(contents: Mapping[str, Arrays], generator: np.random.Generator) -> Dataset:
+def _decode(contents: Mapping[str, Arrays], generator: np.random.Generator) -> Decoded:
     """Divide each writer's characters 90 to 10, with at least one test character."""
     arrays = contents[_FILE.name]
     x = arrays["images"].astype(np.uint8, copy=False)[:, np.newaxis]
@@ -38,20 +37,14 @@ def _decode(contents: Mapping[str, Arrays], generator: np.random.Generator) -> D
     names = arrays["writer_names"].astype(np.str_, copy=False)
     held = hold_out(writer, 0.1, generator)
     train, test = (Examples(x[rows], y[rows], names[writer[rows]]) for rows in (~held, held))
-    return Dataset(
-        name="unipen62",
-        train=train,
-        test=test,
-        num_classes=62,
-        normalisation=Normalisation(255.0),
-    )
+    return train, test, Normalisation(255.0)
 
 
 UNIPEN62 = Entry(
     name="unipen62",
     title="UNIPEN62, 28 x 28 grey images of characters by 305 writers",
-    num_train=_NUM_TRAIN,
-    num_test=_NUM_TEST,
+    num_train=89510,
+    num_test=9956,
     num_classes=62,
     files=(_FILE,),
     decode=_decode,

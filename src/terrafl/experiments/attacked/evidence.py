@@ -13,10 +13,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import chain
 from statistics import fmean
-from typing import Any
 
 from terrafl.runs.events import Attackers, Averaged, Cohort, Event, Guarded, Refused
 
@@ -60,10 +59,6 @@ class Evidence:
     bounded: float | None
     falsely_bounded: float | None
     actions: Mapping[str, tuple[float | None, float | None]]
-
-    def to_plain(self) -> dict[str, Any]:  # Any: what JSON can hold
-        """Return it as JSON values."""
-        return asdict(self)
 
 
 def weigh(events: Iterable[Event]) -> Evidence:

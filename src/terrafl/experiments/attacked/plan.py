@@ -10,11 +10,11 @@ from typing import Any, Unpack
 
 from terrafl.defences import KINDS, Kind
 from terrafl.defences.guard import Guard
-from terrafl.errors import ConfigurationError
+from terrafl.errors import require_known
 from terrafl.experiments.api import Settings, configure
 from terrafl.experiments.config import RunConfig
 from terrafl.experiments.sweep import Cell
-from terrafl.settings import suggest, to_plain
+from terrafl.settings import to_plain
 
 __all__ = ["METHODS", "Attacked", "Method", "chosen_kinds", "chosen_methods", "plan"]
 
@@ -125,10 +125,7 @@ def chosen_methods(names: Sequence[str] | None) -> list[str]:
     """Return the methods with these names; by default those of the table."""
     wanted = ["terraform", "guarded", "random"] if names is None else list(names)
     for name in wanted:
-        if name not in METHODS:
-            raise ConfigurationError(
-                f"methods must be among {', '.join(METHODS)}; got {name!r}{suggest(name, METHODS)}"
-            )
+        require_known(name, METHODS, "methods must be among")
     return wanted
 
 
@@ -137,8 +134,5 @@ def chosen_kinds(names: Sequence[str] | None) -> list[Kind]:
     if names is None:
         return list(KINDS)
     for name in names:
-        if name not in KINDS:
-            raise ConfigurationError(
-                f"attacks must be among {', '.join(KINDS)}; got {name!r}{suggest(name, KINDS)}"
-            )
+        require_known(name, KINDS, "attacks must be among")
     return [kind for kind in KINDS if kind in names or kind == "none"]

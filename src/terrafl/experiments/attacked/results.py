@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, get_args
 
@@ -68,7 +68,7 @@ def keep(run: Attacked, results: Path) -> None:
         "rounds": summary.rounds,
         "accuracy": summary.accuracy,
         "mean_last_ten": summary.mean_last_ten,
-        "evidence": weigh(read_events(folder.journal)).to_plain(),
+        "evidence": asdict(weigh(read_events(folder.journal))),
         "configuration": config.to_plain(),
         "versions": dict(summary.versions),
     }

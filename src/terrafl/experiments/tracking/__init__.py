@@ -4,8 +4,7 @@ Another tracker is a class with the four methods of :class:`Tracker`, passed as
 ``track=lambda folder: Mine(...)``.
 """
 
-from terrafl.experiments.tracking.catalog import TRACKERS, tracker_named
 from terrafl.experiments.tracking.protocol import MakeTracker, Tracker
-from terrafl.experiments.tracking.tracking import Tracking
+from terrafl.experiments.tracking.tracking import TRACKERS, Tracking, tracker_named
 
 __all__ = ["TRACKERS", "MakeTracker", "Tracker", "Tracking", "tracker_named"]

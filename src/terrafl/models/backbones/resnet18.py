@@ -22,14 +22,10 @@ class BasicBlock(nn.Module):
         self.bn1 = nn.BatchNorm2d(outputs)
         self.conv2 = nn.Conv2d(outputs, outputs, 3, padding=1, bias=False)
         self.bn2 = nn.BatchNorm2d(outputs)
-        same = stride == 1 and inputs == outputs
-        self.downsample = (
-            nn.Sequential()
-            if same
-            else nn.Sequential(
-                nn.Conv2d(inputs, outputs, 1, stride, bias=False), nn.BatchNorm2d(outputs)
-            )
-        )
+        self.downsample = nn.Sequential()
+        if stride != 1 or inputs != outputs:
+            self.downsample.append(nn.Conv2d(inputs, outputs, 1, stride, bias=False))
+            self.downsample.append(nn.BatchNorm2d(outputs))
 
     def forward(self, x: Tensor) -> Tensor:
         """Return relu(f(x) + x)."""
@@ -60,11 +56,6 @@ class ResNet18(nn.Module):
         for stage in (self.layer1, self.layer2, self.layer3, self.layer4):
             x = stage(x)
         return x.mean(dim=(2, 3))
-
-    def scores(self, x: Tensor) -> Tensor:
-        """Return the scores of ImageNet's classes."""
-        scores: Tensor = self.fc(self(x))
-        return scores
 
 
 def _stage(inputs: int, outputs: int, stride: int) -> nn.Sequential:

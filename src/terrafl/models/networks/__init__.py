@@ -3,32 +3,14 @@
 The final layer of each is ``head``. torch is imported only when a network is built.
 """
 
-from terrafl.models.networks.cifar import CIFAR10CNN, CIFAR100CNN
-from terrafl.models.networks.femnist import FEMNISTCNN
-from terrafl.models.networks.fmnist import FMNISTCNN
 from terrafl.models.networks.har import HARCNN
+from terrafl.models.networks.images import CIFAR10CNN, CIFAR100CNN, FEMNISTCNN, FMNISTCNN
 from terrafl.models.networks.perceptrons import MLP, Linear
 from terrafl.models.networks.protocol import Model
 
-__all__ = [
-    "CIFAR10CNN",
-    "CIFAR100CNN",
-    "FEMNISTCNN",
-    "FMNISTCNN",
-    "HARCNN",
-    "MLP",
-    "MODELS",
-    "Linear",
-    "Model",
-]
+__all__ = ["MODELS"]
 
-_CLASSES: tuple[type[Model], ...] = (
-    Linear,
-    MLP,
-    FMNISTCNN,
-    CIFAR10CNN,
-    CIFAR100CNN,
-    FEMNISTCNN,
-    HARCNN,
-)
-MODELS: dict[str, type[Model]] = {cls.name: cls for cls in _CLASSES}
+MODELS: dict[str, type[Model]] = {
+    cls.name: cls for cls in (Linear, MLP, FMNISTCNN, CIFAR10CNN, CIFAR100CNN, FEMNISTCNN, HARCNN)
+}
+"""Networks by name, for configuration files and the command line."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +15,7 @@ Floats = NDArray[np.float64]
 Positions = NDArray[np.intp]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Standing:
+class Standing(NamedTuple):
     """The clients that may be drawn in a round, with their utilities or weights.
 
     Parameters
@@ -33,8 +32,7 @@ class Standing:
     appeals: Floats
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Picks:
+class Picks(NamedTuple):
     """A cohort, grouped by why each client was drawn; ``filled`` took the remaining places."""
 
     exploited: Positions
@@ -110,11 +108,9 @@ def draw_by_weight(
 
 def fastest(generator: np.random.Generator, picks: Picks, durations: Floats, count: int) -> Picks:
     """Keep the fastest clients of an overcommitted cohort; ties are broken at random."""
-    drawn = np.concatenate([picks.exploited, picks.explored, picks.filled])
+    drawn = np.concatenate(picks)
     if len(drawn) <= count:
         return picks
     shuffled = generator.permutation(drawn)
     kept = shuffled[np.argsort(durations[shuffled], kind="stable")[:count]]
-    return Picks(
-        *(part[np.isin(part, kept)] for part in (picks.exploited, picks.explored, picks.filled))
-    )
+    return Picks(*(part[np.isin(part, kept)] for part in picks))

@@ -17,7 +17,7 @@ Lai et al., "Oort: Efficient Federated Learning via Guided Participant Selection
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -116,19 +116,11 @@ class Oort(Selector):
         self._pacer = Pacer(self._rules.preference)
 
     def _overridden(self, preset: OortRules) -> OortRules:
-        cap = self.max_participations
-        if cap is None:
-            cap = preset.max_participations
-        return replace(
-            preset,
-            exploration=_first(self.exploration, preset.exploration),
-            exploration_decay=_first(self.exploration_decay, preset.exploration_decay),
-            exploration_min=_first(self.exploration_min, preset.exploration_min),
-            cut_off=_first(self.cut_off, preset.cut_off),
-            clip_quantile=_first(self.clip_quantile, preset.clip_quantile),
-            penalty=_first(self.penalty, preset.penalty),
-            max_participations=None if cap == "unlimited" else cap,
-        )
+        names = {rule.name for rule in fields(preset)} & {setting.name for setting in fields(self)}
+        given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+        if self.max_participations == "unlimited":
+            given["max_participations"] = None
+        return replace(preset, **given)
 
     @property
     def needs(self) -> frozenset[Need]:
@@ -157,12 +149,9 @@ class Oort(Selector):
             "event": "drawn",
             "exploration": exploration,
             "preferred_duration_s": preferred_s if np.isfinite(preferred_s) else None,
-            "exploited": sorted(population.names(picks.exploited)),
-            "explored": sorted(population.names(picks.explored)),
-            "filled": sorted(population.names(picks.filled)),
         }
-        drawn = np.concatenate([picks.exploited, picks.explored, picks.filled])
-        return Cohort.of(population.names(drawn), why)
+        why |= {name: sorted(population.names(part)) for name, part in picks._asdict().items()}
+        return Cohort.of(population.names(np.concatenate(picks)), why)
 
     def _warm_up(self, context: Context) -> Cohort:
         reachable = context.eligible()
@@ -235,10 +224,6 @@ class Oort(Selector):
         """Restore the stored values and the pacer."""
         self._pacer = Pacer.restored(array_in(state, "pacer"))
         self._memory.restore(state)
-
-
-def _first(override: float | None, preset: float) -> float:
-    return preset if override is None else override
 
 
 def _check_durations(durations: Durations) -> None:

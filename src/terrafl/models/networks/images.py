@@ -1,0 +1,196 @@
+"""The networks for images: Fashion-MNIST, CIFAR-10, CIFAR-100 and handwritten characters."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from terrafl.models.networks.protocol import image_shape
+
+if TYPE_CHECKING:
+    from torch import nn
+
+__all__ = ["CIFAR10CNN", "CIFAR100CNN", "FEMNISTCNN", "FMNISTCNN"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FMNISTCNN:
+    """The HiCS-FL paper's network for Fashion-MNIST: two 5x5 convolutions and one linear layer.
+
+    Parameters
+    ----------
+    variant
+        ``plain``: ReLU, no batch norm, no dropout; the paper mentions none. ``hics``: PReLU,
+        batch norm and dropout 0.2, as in the released code of HiCS-FL.
+
+    References
+    ----------
+    Chen and Vikalo, "Heterogeneity-Guided Client Sampling: Towards Fast and Efficient Non-IID
+    Federated Learning", NeurIPS 2024, appendix A.1.
+    """
+
+    name: ClassVar[str] = "fmnist-cnn"
+    final_layer: ClassVar[str] = "head"
+
+    variant: Literal["plain", "hics"] = "plain"
+
+    def build(self, input_shape: tuple[int, ...], num_outputs: int) -> nn.Module:
+        """Return the network with Xavier-uniform initial weights and the gain of ReLU."""
+        from torch import nn
+
+        channels, height, width = image_shape(input_shape, self.name, smallest=16)
+        hics = self.variant == "hics"
+        layers: OrderedDict[str, nn.Module] = OrderedDict()
+        for i, (inputs, outputs) in enumerate([(channels, 32), (32, 32)], start=1):
+            layers[f"conv{i}"] = nn.Conv2d(inputs, outputs, kernel_size=5)
+            layers[f"relu{i}"] = nn.PReLU() if hics else nn.ReLU()
+            if hics:
+                layers[f"norm{i}"] = nn.BatchNorm2d(outputs)
+            layers[f"pool{i}"] = nn.MaxPool2d(2)
+            height, width = (height - 4) // 2, (width - 4) // 2
+        if hics:
+            layers["dropout"] = nn.Dropout(0.2)
+        layers["flatten"] = nn.Flatten()
+        layers["head"] = nn.Linear(32 * height * width, num_outputs)
+        return _xavier(nn.Sequential(layers))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CIFAR10CNN:
+    """HiCS-FL's network for CIFAR-10: three 3x3 convolutions and a linear layer of 64 units.
+
+    122,570 parameters at 3 x 32 x 32 and 10 classes.
+
+    Parameters
+    ----------
+    variant
+        ``plain``: no dropout; the paper mentions none. ``hics``: dropout 0.2 after each
+        convolution block, as in the released code of HiCS-FL.
+
+    Notes
+    -----
+    There is no ReLU between the third convolution and the linear layer, as in the released code.
+
+    References
+    ----------
+    Chen and Vikalo, "Heterogeneity-Guided Client Sampling: Towards Fast and Efficient Non-IID
+    Federated Learning", NeurIPS 2024, and the authors' code.
+    """
+
+    name: ClassVar[str] = "cifar10-cnn"
+    final_layer: ClassVar[str] = "head"
+
+    variant: Literal["plain", "hics"] = "plain"
+
+    def build(self, input_shape: tuple[int, ...], num_outputs: int) -> nn.Module:
+        """Return the network with Xavier-uniform initial weights and the gain of ReLU."""
+        from torch import nn
+
+        channels, height, width = image_shape(input_shape, self.name, smallest=18)
+        layers: OrderedDict[str, nn.Module] = OrderedDict()
+        for i, (inputs, outputs) in enumerate([(channels, 32), (32, 64), (64, 64)], start=1):
+            layers[f"conv{i}"] = nn.Conv2d(inputs, outputs, kernel_size=3)
+            height, width = height - 2, width - 2
+            if i < 3:
+                layers[f"pool{i}"] = nn.MaxPool2d(2)  # before ReLU: same result, faster
+                layers[f"relu{i}"] = nn.ReLU()
+                height, width = height // 2, width // 2
+            if self.variant == "hics":
+                layers[f"dropout{i}"] = nn.Dropout(0.2)
+        layers["flatten"] = nn.Flatten()
+        layers["hidden"] = nn.Linear(64 * height * width, 64)
+        layers["relu3"] = nn.ReLU()
+        layers["head"] = nn.Linear(64, num_outputs)
+        return _xavier(nn.Sequential(layers))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CIFAR100CNN:
+    """The five-layer network for CIFAR-100: two 5x5 convolutions, layers of 256 and 128.
+
+    1,075,044 parameters at 3 x 32 x 32 and 100 classes.
+
+    Notes
+    -----
+    The Terraform paper refers to FLUTE's network and lists "3200" among its widths, which is the
+    length of the flattened output of the convolutions. FLUTE's dropout is left out, because the
+    paper mentions none.
+
+    References
+    ----------
+    Liu et al., "Federated Representation Learning in the Under-Parameterized Regime" (FLUTE),
+    ICML 2024, and the authors' code.
+    """
+
+    name: ClassVar[str] = "cifar100-cnn"
+    final_layer: ClassVar[str] = "head"
+
+    def build(self, input_shape: tuple[int, ...], num_outputs: int) -> nn.Module:
+        """Return the network with torch's default initial weights."""
+        from torch import nn
+
+        shape = image_shape(input_shape, self.name, smallest=16)
+        layers, width = _convolutions(shape, (64, 128))
+        layers["hidden1"] = nn.Linear(width, 256)
+        layers["relu3"] = nn.ReLU()
+        layers["hidden2"] = nn.Linear(256, 128)
+        layers["relu4"] = nn.ReLU()
+        layers["head"] = nn.Linear(128, num_outputs)
+        return nn.Sequential(layers)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FEMNISTCNN:
+    """FedAvg's network for handwritten characters: two 5x5 convolutions and 512 units.
+
+    The convolutions keep the size of the image. It has 1,663,370 parameters at 28 x 28 pixels and
+    10 classes, the number that McMahan et al. give, and 1,690,046 with 62 classes.
+
+    References
+    ----------
+    McMahan et al., "Communication-Efficient Learning of Deep Networks from Decentralized Data",
+    AISTATS 2017, section 3.
+    """
+
+    name: ClassVar[str] = "femnist-cnn"
+    final_layer: ClassVar[str] = "head"
+
+    def build(self, input_shape: tuple[int, ...], num_outputs: int) -> nn.Module:
+        """Return the network with torch's default initial weights."""
+        from torch import nn
+
+        shape = image_shape(input_shape, self.name, smallest=4)
+        layers, width = _convolutions(shape, (32, 64), padding=2)
+        layers["hidden"] = nn.Linear(width, 512)
+        layers["relu3"] = nn.ReLU()
+        layers["head"] = nn.Linear(512, num_outputs)
+        return nn.Sequential(layers)
+
+
+def _convolutions(
+    shape: tuple[int, int, int], widths: tuple[int, ...], padding: int = 0
+) -> tuple[OrderedDict[str, nn.Module], int]:
+    """Return 5x5 convolutions with pooling and ReLU, flattened, and how many numbers they give."""
+    from torch import nn
+
+    layers: OrderedDict[str, nn.Module] = OrderedDict()
+    channels, height, width = shape
+    for i, (inputs, outputs) in enumerate(pairwise((channels, *widths)), start=1):
+        layers[f"conv{i}"] = nn.Conv2d(inputs, outputs, kernel_size=5, padding=padding)
+        layers[f"pool{i}"] = nn.MaxPool2d(2)  # before ReLU: same result, faster
+        layers[f"relu{i}"] = nn.ReLU()
+        height, width = ((side + 2 * padding - 4) // 2 for side in (height, width))
+    layers["flatten"] = nn.Flatten()
+    return layers, widths[-1] * height * width
+
+
+def _xavier(network: nn.Module) -> nn.Module:
+    """Initialise convolution and linear weights Xavier-uniform with the gain of ReLU."""
+    from torch import nn
+
+    for module in network.modules():
+        if isinstance(module, nn.Conv2d | nn.Linear):
+            nn.init.xavier_uniform_(module.weight, gain=nn.init.calculate_gain("relu"))
+    return network
