@@ -74,6 +74,26 @@ def test_it_runs_from_the_shell_survives_a_restart_and_keeps_the_promise(extendi
     assert b'"event":"waited"' in one
 
 
+def test_the_selector_that_keeps_clients_gives_weights_and_uploads_less(extending):
+    flags = ["--dataset=digits", "--rounds=3", "--clients=12", "--clients-per-round=8", "--quiet"]
+    chosen = ["--selector=large_updates:LargeUpdates", "--set=selector.uploads=2.0"]
+
+    for workers in (1, 2):
+        out = [f"--workers={workers}", f"--out=run-{workers}"]
+        done = run(extending, "-m", "terrafl", "run", *flags, *chosen, *out)
+        assert done.returncode == 0, done.stderr
+
+    one, two = ((extending / f"run-{n}" / "journal.jsonl").read_bytes() for n in (1, 2))
+    assert one == two
+    found = [json.loads(line) for line in one.splitlines()]
+    averaged = [event for event in found if event["event"] == "averaged"]
+    assert averaged
+    assert all(len(event["clients"]) == len(event["weights"]) < 8 for event in averaged)
+    last = [event for event in found if event["event"] == "evaluation"][-1]
+    assert last["client_updates"] == 3 * 8
+    assert last["bytes_up"] < last["bytes_down"]
+
+
 def test_data_of_one_s_own_is_read_as_the_page_writes_it(tmp_path):
     (tmp_path / "own.py").write_text(listings("data.md")["0"] + "print(result)\n")
 

@@ -103,7 +103,7 @@ class Played:
 def play(tmp_path):
     """Play rounds on a federation."""
 
-    def played(data, *, selector=None, algorithm=None, training=None, aggregation=None, **plan):
+    def played(data, *, selector=None, algorithm=None, training=None, defences=None, **plan):
         selector, algorithm = selector or Random(), algorithm or FedAvg()
         training = training or LocalTraining(epochs=1, batch_size=4)
         seed = plan.setdefault("seed", 0)
@@ -125,7 +125,7 @@ def play(tmp_path):
                 algorithm=algorithm,
                 record=record,
                 initial_model=crew.initial_model,
-                aggregation=aggregation,
+                **defences or {},
             )
             loop.run()
         return Played(loop.state, initial, crew.layout, list(read_lines(folder.journal)))

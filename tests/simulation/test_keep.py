@@ -10,6 +10,7 @@ from made_updates import an_update
 
 from terrafl.algorithms.average import weighted_mean
 from terrafl.algorithms.given_weights import mean_of_given_weights
+from terrafl.defences import Guard
 from terrafl.federation.state import RunState
 from terrafl.seeds import stream
 from terrafl.selection import Cohort, Random, Selector
@@ -116,6 +117,18 @@ def test_given_weights_scale_the_differences(three, play, locally, given_by):
     assert dict(zip(averaged["clients"], averaged["weights"], strict=True)) == weights
     (cohort,) = played.of("cohort")
     assert cohort.get("weights") == ([0.25, 0.0, 2.5] if given_by == "draw" else None)
+
+
+def test_a_guard_that_caps_sizes_leaves_given_weights_alone(three, play):
+    given = {"a": 0.5, "b": 0.5, "c": 0.5}
+    guard = Guard(size_cap=0.5, clip=0, quarantine=0)
+    runs = [
+        play(three, selector=Scripted(first=cohort), defences={"guard": guard})
+        for cohort in (Cohort.weighted(given), Cohort.of("abc"))
+    ]
+
+    assert [e["weights"] for e in runs[0].of("averaged")] == [[0.5, 0.5, 0.5]]
+    assert all({e["action"] for e in run.of("guard")} == {"capped"} for run in runs)
 
 
 def updates_of(vectors, weights):

@@ -150,11 +150,17 @@ def test_weights_are_refused_where_something_else_decides_the_mean(three, play):
     given = Cohort.weighted({"a": 1.0, "b": 1.0, "c": 1.0})
 
     with pytest.raises(ConfigurationError, match="gave weights, and there is the robust rule medi"):
-        play(three, selector=Scripted(first=given), aggregation=AGGREGATIONS["median"]())
+        play(
+            three,
+            selector=Scripted(first=given),
+            defences={"aggregation": AGGREGATIONS["median"]()},
+        )
     with pytest.raises(ConfigurationError, match="a selector that keeps the round's updates"):
         play(three, selector=Anchored(first=given))
     with pytest.raises(ConfigurationError, match="the robust rule median"):
-        play(three, selector=Scripted(kept=given), aggregation=AGGREGATIONS["median"]())
+        play(
+            three, selector=Scripted(kept=given), defences={"aggregation": AGGREGATIONS["median"]()}
+        )
 
 
 def test_an_unknown_question_is_refused_with_the_known_ones(three, play):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final, Literal
 
 from terrafl.errors import ConfigurationError, require
@@ -230,42 +231,34 @@ def collect(
     return report.with_values(values)
 
 
-def _of_final_layer(name: Need, function: Callable[..., Measured]) -> Measurement:
-    return Measurement(name=name, source="server", function=function, uses_final_layer=True)
+def _register_built_in() -> None:
+    from_layer = partial(Measurement, source="server", uses_final_layer=True)
+    from_losses = partial(Measurement, source="client")
+    part_of_model = partial(from_layer, wire_bytes=0)
+    for measurement in (
+        from_layer(name="update_norm", function=lambda v, r, layer: layer.update_norm(v, r)),
+        from_layer(
+            name="weight_norm", function=lambda v, r, layer: norm(layer.weight_update(v, r))
+        ),
+        from_layer(name="bias_norm", function=lambda v, r, layer: norm(layer.bias_update(v, r))),
+        part_of_model(
+            name="weight_update",
+            function=lambda v, r, layer: layer.weight_update(v, r).reshape(layer.weight_shape),
+            shape=lambda layer: layer.weight_shape,
+        ),
+        part_of_model(
+            name="bias_update",
+            function=lambda v, r, layer: layer.bias_update(v, r),
+            shape=lambda layer: layer.bias_shape,
+        ),
+        from_losses(name="loss", function=lambda loss: loss, metric="train_loss"),
+        from_losses(
+            name="squared_loss", function=lambda loss: loss * loss, metric="train_squared_loss"
+        ),
+        Measurement(name="duration_s", source="clock"),
+    ):
+        register(measurement)
 
 
-def _update_of_final_layer(
-    name: Need,
-    function: Callable[..., Measured],
-    shape: Callable[[FinalLayer], tuple[int, ...]],
-) -> Measurement:
-    """Describe a part of the model: it costs nothing more on the wire."""
-    return replace(_of_final_layer(name, function), shape=shape, wire_bytes=0)
-
-
-for _built_in in (
-    _of_final_layer("update_norm", lambda v, r, layer: layer.update_norm(v, r)),  # eq. 2
-    _of_final_layer("weight_norm", lambda v, r, layer: norm(layer.weight_update(v, r))),
-    _of_final_layer("bias_norm", lambda v, r, layer: norm(layer.bias_update(v, r))),
-    _update_of_final_layer(
-        "weight_update",
-        lambda v, r, layer: layer.weight_update(v, r).reshape(layer.weight_shape),
-        lambda layer: layer.weight_shape,
-    ),
-    _update_of_final_layer(
-        "bias_update",
-        lambda v, r, layer: layer.bias_update(v, r),
-        lambda layer: layer.bias_shape,
-    ),
-    Measurement(name="loss", source="client", function=lambda x: x, metric="train_loss"),
-    Measurement(
-        name="squared_loss",
-        source="client",
-        function=lambda x: x * x,
-        metric="train_squared_loss",
-    ),
-    Measurement(name="duration_s", source="clock"),
-):
-    register(_built_in)
-
+_register_built_in()
 assert set(_REGISTRY) == MEASURED_FIELDS  # a report has an attribute for each built-in one
