@@ -32,7 +32,7 @@ DAMAGE = {
     "nan": ("journal.jsonl", '"accuracy":0', '"accuracy":NaN,"x":0', "it holds NaN"),
     "deep journal": ("journal.jsonl", '"clients":["', '"clients":[' + "[" * 5000, "is damaged: "),
     "seconds": ("timings.jsonl", '"seconds":', '"seconds":-1e999,"x":', "seconds must be a finite"),
-    "summary": ("summary.json", '"seed": 0', '"seed": "abc"', "seed: Input should be"),
+    "summary": ("summary.json", '"seed": 0', '"seed": "abc"', "seed must be an integer"),
     "summary nan": ("summary.json", '"best": 0.', '"best": NaN, "x": 0.', "best must be a finite"),
     "summary versions": ("summary.json", '"versions": {', '"versions": 3, "x": {', "versions: "),
 }
