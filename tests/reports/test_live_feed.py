@@ -33,8 +33,8 @@ DAMAGE = {
     "deep journal": ("journal.jsonl", '"clients":["', '"clients":[' + "[" * 5000, "is damaged: "),
     "seconds": ("timings.jsonl", '"seconds":', '"seconds":-1e999,"x":', "seconds must be a finite"),
     "summary": ("summary.json", '"seed": 0', '"seed": "abc"', "seed must be an integer"),
-    "summary nan": ("summary.json", '"best": 0.', '"best": NaN, "x": 0.', "best must be a finite"),
-    "summary versions": ("summary.json", '"versions": {', '"versions": 3, "x": {', "versions: "),
+    "summary nan": ("summary.json", '"best": 0.', '"best": NaN, "x": 0.', "it holds NaN"),
+    "summary versions": ("summary.json", '"versions": {', '"versions": 3, "x": {', "versions must be"),
 }
 FLAT = ("client", "value")  # columns with one entry per client, not per iteration
 
