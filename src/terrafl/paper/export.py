@@ -7,9 +7,8 @@ from dataclasses import asdict
 
 from terrafl.paper.cells import GAINS, LATEX, details, gains, overview
 from terrafl.paper.table import Block, Line, PaperTable, relative_gain
-from terrafl.reports.flat import score_columns
 from terrafl.reports.names import algorithm_name
-from terrafl.reports.tables import to_csv
+from terrafl.reports.tables import score_columns, to_csv
 
 __all__ = ["paper_csv", "paper_latex"]
 

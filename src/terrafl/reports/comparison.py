@@ -20,7 +20,7 @@ from typing import Literal
 from terrafl.errors import RunFolderError
 from terrafl.reports.collect import Run, Unreadable, find_runs
 from terrafl.reports.estimates import Score, score_methods
-from terrafl.reports.names import method_name, method_order
+from terrafl.reports.names import algorithm_name, method_name, method_order
 from terrafl.runs import Summary
 
 __all__ = ["Comparison", "Costs", "Group", "Method", "Problem", "compare", "compare_runs"]
@@ -126,6 +126,11 @@ class Group:
     budget: int
     sample_budget: int
     methods: tuple[Method, ...]
+
+    @property
+    def title(self) -> str:
+        """The heading: the problem and the algorithm."""
+        return f"{self.problem.name}, {algorithm_name(self.algorithm)}"
 
     @property
     def contenders(self) -> tuple[Method, ...]:

@@ -13,10 +13,9 @@ from terrafl.reports.bundle import packed
 from terrafl.reports.collect import Unreadable
 from terrafl.reports.comparison import Comparison, compare_runs
 from terrafl.reports.figures import draw_figures
-from terrafl.reports.flat import rows
 from terrafl.reports.formats import as_count, as_mean_sd, as_megabytes
-from terrafl.reports.sections import Section, make_sections, title_of
-from terrafl.reports.tables import mean_of, to_best, to_csv, to_latex, to_markdown
+from terrafl.reports.sections import Section, make_sections
+from terrafl.reports.tables import mean_of, rows, to_best, to_csv, to_latex, to_markdown
 from terrafl.runs.atomic import write_atomically
 
 if TYPE_CHECKING:
@@ -143,7 +142,6 @@ def _templates() -> Environment:
         "estimate": lambda value: as_mean_sd(*((value.mean, value.sd) if value else (None,))),
         "mean_of": mean_of,
         "to_best": to_best,
-        "title_of": title_of,
         "versions_of": _versions,
     }
     return environment

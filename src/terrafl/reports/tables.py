@@ -1,4 +1,4 @@
-"""A comparison as Markdown, CSV and LaTeX.
+"""A comparison as flat rows of plain values, and as Markdown, CSV and LaTeX.
 
 In Markdown and LaTeX the best of a group is bold and the second underlined, as in the paper.
 """
@@ -9,14 +9,28 @@ import csv
 import io
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
-from terrafl.reports.comparison import Comparison, Group
+from terrafl.reports.comparison import Comparison, Group, Method
 from terrafl.reports.estimates import Score
 from terrafl.reports.formats import DASH, as_count, as_gap, as_mean_sd, in_latex
 from terrafl.reports.names import algorithm_name
 
-__all__ = ["LATEX", "MARKDOWN", "Style", "mean_of", "to_best", "to_csv", "to_latex", "to_markdown"]
+__all__ = [
+    "LATEX",
+    "MARKDOWN",
+    "Row",
+    "Style",
+    "mean_of",
+    "rows",
+    "score_columns",
+    "to_best",
+    "to_csv",
+    "to_latex",
+    "to_markdown",
+]
+
+Row = dict[str, str | int | float | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +65,44 @@ def to_best(score: Score) -> str:
     """Return the difference to the best method, with its 95 % interval."""
     gap = score.to_best
     return as_gap(gap.mean, gap.low, gap.high) if gap else DASH
+
+
+def rows(comparison: Comparison) -> list[Row]:
+    """Return one flat row per problem, algorithm and method, as for a data frame or CSV.
+
+    Columns that end in ``percent`` hold percent; ``sd`` and ``gap`` are percentage points. A gap
+    is the method minus the best, with the ends of its 95 % interval; ``None`` for the best.
+    """
+    return [_row(group, method) for group in comparison.groups for method in group.methods]
+
+
+def _row(group: Group, method: Method) -> Row:
+    return {
+        **asdict(group.problem),
+        "algorithm": group.algorithm,
+        "selector": method.selector,
+        "variant": method.variant,
+        "num_seeds": len(method.seeds),
+        "seeds": " ".join(map(str, method.seeds)),
+        **score_columns("accuracy", method.last_round),
+        "equal_updates_budget": group.budget,
+        **score_columns("equal_updates_accuracy", method.equal_updates),
+        **asdict(method.costs),
+    }
+
+
+def score_columns(name: str, score: Score) -> Row:
+    """Return the columns of one score; their names start with the given one."""
+    gap = score.to_best
+    return {
+        f"{name}_percent": score.percent,
+        f"{name}_sd": score.estimate.sd if score.estimate else None,
+        f"{name}_rank": score.rank,
+        f"{name}_gap": gap.mean if gap else None,
+        f"{name}_gap_low": gap.low if gap else None,
+        f"{name}_gap_high": gap.high if gap else None,
+        f"{name}_within_noise": gap.within_noise if gap else None,
+    }
 
 
 def to_csv(rows: Sequence[Mapping[str, object]]) -> str:

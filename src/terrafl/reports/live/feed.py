@@ -10,12 +10,11 @@ from threading import Lock
 from typing import Any
 
 from terrafl.errors import RunFolderError
-from terrafl.reports.bundle import group_plain, run_plain
+from terrafl.reports import bundle
 from terrafl.reports.comparison import compare
 from terrafl.reports.html import render_sections
 from terrafl.reports.live.watched import Watched, WatchedRun
 from terrafl.reports.sections import Section, Study, make_sections
-from terrafl.reports.wire import curve_columns, federation_columns, step_columns
 from terrafl.runs import Labels
 
 __all__ = ["Feed", "Overview"]
@@ -59,7 +58,7 @@ class Overview:
         }
         numbers = {id(study.run.folder): number for number, study in studies.items()}
         plain = {
-            "groups": [group_plain(section) for section in self.sections],
+            "groups": [bundle.group_plain(section) for section in self.sections],
             "places": [[n, *self.places[key]] for key, n in numbers.items() if key in self.places],
             "html": render_sections(self.sections),
             "unreadable": self.watched.unreadable,
@@ -150,19 +149,19 @@ class Feed:
 
     def _plain(self, run: WatchedRun, sent: _Sent, start: int, end: int) -> dict[str, Any]:
         trace, place = run.trace, self.overview.places.get(id(run.folder), ("", -1))
-        plain = run_plain(run.study(), *place, run.number)
+        plain = bundle.run_plain(run.study(), *place, run.number)
         plain |= {
             "status": run.status,
             "done": run.done,
             "steps_from": start,
-            "steps": step_columns(trace.steps[start:end]),
+            "steps": bundle.step_columns(trace.steps[start:end]),
             "curve_from": sent.points,
-            "curve": curve_columns(trace.points(), trace.seconds(), start=sent.points),
+            "curve": bundle.curve_columns(trace.points(), trace.seconds(), start=sent.points),
         }
         sent.points = len(trace.evaluations)
         if sent.clients != len(trace.federation.ids):
             sent.clients = len(trace.federation.ids)
-            plain["federation"] = federation_columns(trace.federation)
+            plain["federation"] = bundle.federation_columns(trace.federation)
         return plain
 
 
