@@ -15,8 +15,8 @@ from pathlib import Path
 from statistics import mean, stdev
 
 from terrafl.reports import compare_runs, rows, to_markdown
+from terrafl.reports.formats import as_mean_sd
 from terrafl.reports.names import algorithm_name
-from terrafl.reports.tables import score_cells
 
 RESULTS = Path(__file__).parents[2] / "results"
 
@@ -41,7 +41,11 @@ def _rows(name: str) -> list[dict[str, object]]:
 
 def results(name: str) -> str:
     """Return the table of one folder of summaries."""
-    return to_markdown(_rows(name)).replace("### ", "**").replace("\n\n|", "**\n\n|")
+    return (
+        to_markdown(compare_runs([RESULTS / name]))
+        .replace("### ", "**")
+        .replace("\n\n|", "**\n\n|")
+    )
 
 
 def evidence(selector: str) -> str:
@@ -74,7 +78,10 @@ def _line(folder: str, row: dict[str, object], rivals: int) -> str:
     cells = [f"`{folder}`: {', '.join(map(str, words))}", str(row["num_seeds"])]
     for score in ("accuracy", "equal_updates_accuracy"):
         place = row[f"{score}_rank"]
-        cells += [score_cells(row, score)[0], f"{place} of {rivals}" if place else "–"]
+        cells += [
+            as_mean_sd(row[f"{score}_percent"], row[f"{score}_sd"]),
+            f"{place} of {rivals}" if place else "–",
+        ]
     return f"| {' | '.join(cells)} |"
 
 

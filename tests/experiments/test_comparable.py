@@ -11,7 +11,7 @@ import terrafl
 from terrafl.errors import ConfigurationError
 from terrafl.experiments.api import cells, configure
 from terrafl.experiments.run import execute, resume
-from terrafl.reports import compare_runs, rows, to_markdown
+from terrafl.reports import compare_runs, to_markdown
 from terrafl.runs import read_lines
 
 SMALL = {"clients": 12, "clients_per_round": 5, "rounds": 1, "workers": 1}
@@ -118,7 +118,7 @@ def test_tables_keep_experiments_apart(tmp_path):
     terrafl.run(selector="random", out=tmp_path / "a", **SMALL)
     terrafl.run(selector="random", out=tmp_path / "b", **{**SMALL, "rounds": 2})
 
-    text = to_markdown(rows(compare_runs([tmp_path])))
+    text = to_markdown(compare_runs([tmp_path]))
 
     assert text.count("### digits, mlp, FedAvg") == 2
 

@@ -82,7 +82,7 @@ def test_a_deleted_journal_is_refused_and_the_run_goes_on_once_it_is_back(run, w
     kept = (run / "journal.jsonl").read_bytes()
     (run / "journal.jsonl").unlink()
 
-    with pytest.raises(RunFolderError, match=r"deleted, cut or edited: put it back"):
+    with pytest.raises(RunFolderError, match=r"deleted, cut or edited: restore it"):
         resume(run)
 
     (run / "journal.jsonl").write_bytes(kept)

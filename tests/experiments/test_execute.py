@@ -31,6 +31,7 @@ def test_the_configuration_is_written_with_the_versions_it_ran_under(tiny, tmp_p
 
     stored = tomllib.loads((tmp_path / "run" / "config.toml").read_text())
     versions = stored.pop("versions")
+    assert stored.pop("labels") == asdict(config.labels)
     assert stored == config.to_plain()
     assert versions == result.summary.versions
     assert {"terrafl", "python", "numpy", "torch"} <= versions.keys()

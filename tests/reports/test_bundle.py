@@ -7,11 +7,10 @@ from base64 import b64decode
 import numpy as np
 
 from terrafl.reports import compare_runs
-from terrafl.reports.bundle import bundle, packed
+from terrafl.reports.bundle import MOST_POINTS, bundle, curve_columns, packed
 from terrafl.reports.html import render_page
 from terrafl.reports.sections import make_sections
 from terrafl.reports.trace import read_trace
-from terrafl.reports.wire import MOST_POINTS, curve_columns
 from terrafl.runs import RunFolder
 
 

@@ -10,10 +10,10 @@ from terrafl.reports.html import report_page
 from terrafl.reports.sections import make_sections
 
 SUMMARY_DAMAGE = {
-    "seed": ('"seed": 0', '"seed": "abc"', "seed: Input should be a valid integer"),
-    "nan": ('"accuracy": 0.', '"accuracy": NaN, "x": 0.', "accuracy must be a finite number"),
-    "versions": ('"versions": {', '"versions": 3, "x": {', "versions: Input should be an object"),
-    "deep": ('"curve": [', '"curve": [' + "[" * 5000, "recursion limit"),
+    "seed": ('"seed": 0', '"seed": "abc"', "seed must be an integer"),
+    "nan": ('"accuracy": 0.', '"accuracy": NaN, "x": 0.', "it holds NaN"),
+    "versions": ('"versions": {', '"versions": 3, "x": {', "versions must be an object"),
+    "deep": ('"curve": [', '"curve": [' + "[" * 5000, "nested too deeply"),
     "rounds": ('"rounds": 2', f'"rounds": {10**18}', "rounds must be an integer from 0 to"),
     "empty": ("{", "", "summary.json must be the summary"),
 }

@@ -7,11 +7,11 @@ import pytest
 import tomli_w
 
 from terrafl.errors import RunFolderError
+from terrafl.reports.bundle import curve_columns, step_columns
 from terrafl.reports.live import feed as feeding
 from terrafl.reports.live.feed import Feed, Overview
 from terrafl.reports.live.watched import Watched
 from terrafl.reports.trace import read_trace
-from terrafl.reports.wire import curve_columns, step_columns
 from terrafl.runs import RunFolder
 from terrafl.runs.initial_summary import initial_summary
 
@@ -32,9 +32,14 @@ DAMAGE = {
     "nan": ("journal.jsonl", '"accuracy":0', '"accuracy":NaN,"x":0', "it holds NaN"),
     "deep journal": ("journal.jsonl", '"clients":["', '"clients":[' + "[" * 5000, "is damaged: "),
     "seconds": ("timings.jsonl", '"seconds":', '"seconds":-1e999,"x":', "seconds must be a finite"),
-    "summary": ("summary.json", '"seed": 0', '"seed": "abc"', "seed: Input should be"),
-    "summary nan": ("summary.json", '"best": 0.', '"best": NaN, "x": 0.', "best must be a finite"),
-    "summary versions": ("summary.json", '"versions": {', '"versions": 3, "x": {', "versions: "),
+    "summary": ("summary.json", '"seed": 0', '"seed": "abc"', "seed must be an integer"),
+    "summary nan": ("summary.json", '"best": 0.', '"best": NaN, "x": 0.', "it holds NaN"),
+    "summary versions": (
+        "summary.json",
+        '"versions": {',
+        '"versions": 3, "x": {',
+        "versions must be",
+    ),
 }
 FLAT = ("client", "value")  # columns with one entry per client, not per iteration
 

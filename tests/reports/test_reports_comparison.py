@@ -5,7 +5,7 @@ import pytest
 from terrafl.errors import RunFolderError
 from terrafl.reports.collect import Run
 from terrafl.reports.comparison import accuracy_at, compare, compare_runs
-from terrafl.reports.flat import rows
+from terrafl.reports.tables import rows
 
 CURVE = [(1, 10, 0, 0.1), (2, 25, 0, 0.2), (3, 25, 0, 0.3), (4, 40, 0, 0.4)]
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from typing import Protocol
 
 from rich.console import Console
 from rich.progress import (
@@ -26,8 +27,12 @@ __all__ = ["OnItem", "PlainProgress", "bars", "item_progress"]
 
 PLAIN_EVERY_S = 10.0
 
-OnItem = Callable[[str, int, int | None], None]
-"""Called with a name, how much of it is done, and how much there is where that is known."""
+
+class OnItem(Protocol):
+    """Called with a name, how much of it is done, and how much there is where that is known."""
+
+    def __call__(self, name: str, done: int, total: int | None, note: str = "", /) -> None:
+        """Show it."""
 
 
 class _Amount(ProgressColumn):
@@ -58,24 +63,25 @@ def bars() -> Progress:
 
 
 @contextmanager
-def item_progress(unit: Unit, *, quiet: bool) -> Iterator[OnItem]:
+def item_progress(unit: Unit, *, quiet: bool, hide_finished: bool = False) -> Iterator[OnItem]:
     """Show one bar per thing that is read, fetched or computed; nothing, where nothing is."""
     with ExitStack() as stack:
         displays: list[Progress] = []
         tasks: dict[str, TaskID] = {}
         plain: dict[str, PlainProgress] = {}
 
-        def show(name: str, done: int, total: int | None) -> None:
+        def show(name: str, done: int, total: int | None, note: str = "", /) -> None:
             if quiet:
                 return
             if not sys.stderr.isatty():
-                plain.setdefault(name, PlainProgress(name, unit))(done, total)
+                plain.setdefault(name, PlainProgress(name, unit))(done, total, note)
                 return
             if not displays:
                 displays.append(stack.enter_context(bars()))
             if name not in tasks:
-                tasks[name] = displays[0].add_task(name, total=total, note="", unit=unit)
-            displays[0].update(tasks[name], completed=done, total=total)
+                tasks[name] = displays[0].add_task(name, total=total, note=note, unit=unit)
+            visible = not hide_finished or done != total
+            displays[0].update(tasks[name], completed=done, total=total, note=note, visible=visible)
 
         yield show
 

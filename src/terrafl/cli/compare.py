@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Unpack
 
 import typer
 
@@ -27,27 +27,12 @@ Algorithms = Annotated[str | None, typer.Option(help="Comma-separated. Default: 
 Seeds = Annotated[str | None, typer.Option(help="Comma-separated. Default: 0,1,2.")]
 
 
+@o.with_run_options
 def compare(
-    config: o.ConfigFile = None,
     *,
-    scenario: o.Scenario = None,
-    dataset: o.DatasetName = None,
     selectors: Selectors = None,
     algorithms: Algorithms = None,
     seeds: Seeds = None,
-    model: o.ModelName = None,
-    clients: o.Clients = None,
-    clients_per_round: o.ClientsPerRound = None,
-    rounds: o.Rounds = None,
-    learning_rate: o.LearningRate = None,
-    epochs: o.Epochs = None,
-    batch_size: o.BatchSize = None,
-    eval_every: o.EvalEvery = None,
-    patience: o.Patience = None,
-    guard: o.GuardSwitch = None,
-    precision: o.PrecisionName = None,
-    device: o.Device = None,
-    settings: o.Set = None,
     workers: o.Workers = None,
     out: Annotated[
         Path | None, typer.Option(help="Folder of the runs; finished runs in it are skipped.")
@@ -55,10 +40,11 @@ def compare(
     track: o.Track = None,
     quiet: o.Quiet = False,
     json: o.Json = False,
+    **options: Unpack[o.RunOptions],
 ) -> None:
     """Train every selector with every algorithm and seed, and show a table."""
-    named = Path(dataset).stem if dataset else None
-    what = scenario or named or (config.stem if config else "digits")
+    named = options["dataset"] or options["config"]
+    what = options["scenario"] or (Path(named).stem if named else "digits")
     folder = out or Path("runs") / f"compare-{what}"
     compared = compare_into(
         folder,
@@ -68,23 +54,7 @@ def compare(
         workers=workers,
         quiet=quiet,
         track=track,
-        settings=Settings(
-            config=config,
-            scenario=scenario,
-            dataset=dataset,
-            model=model,
-            clients=clients,
-            clients_per_round=clients_per_round,
-            rounds=rounds,
-            eval_every=eval_every,
-            patience=patience,
-            guard=guard,
-            precision=precision,
-            device=device,
-            settings=o.overrides(
-                settings, learning_rate=learning_rate, epochs=epochs, batch_size=batch_size
-            ),
-        ),
+        settings=o.to_settings(options),
     )
     show_comparison(compared, as_json=json)
     if not json:

@@ -42,16 +42,11 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Client selection for federated learning: choose which clients train in each round.",
 )
-app.command(name="demo")(demo.demo)
-app.command(name="run")(run.run)
-app.command(name="resume")(run.resume)
-app.command(name="compare")(compare.compare)
-app.command(name="attack")(attack.attack)
-app.command(name="report")(report.report)
-app.command(name="watch")(watch.watch)
-app.command(name="reproduce")(reproduce.reproduce)
-app.command(name="split")(split.split)
-app.command(name="doctor")(doctor.doctor)
+for _command in (
+    *(demo.demo, run.run, run.resume, compare.compare, attack.attack, report.report),
+    *(watch.watch, reproduce.reproduce, split.split, doctor.doctor),
+):
+    app.command()(_command)
 app.add_typer(data.app, name="data")
 app.add_typer(bench.app, name="bench")
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import tomllib
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypedDict, cast, get_type_hints
 
 import typer
 
@@ -13,6 +14,7 @@ from terrafl.algorithms import ALGORITHMS
 from terrafl.cli.output_options import Json, Quiet
 from terrafl.data import available
 from terrafl.errors import ConfigurationError
+from terrafl.experiments.api import Settings
 from terrafl.experiments.config import scenario_names
 from terrafl.experiments.tracking import TRACKERS
 from terrafl.models import MODELS
@@ -20,22 +22,12 @@ from terrafl.selection import SELECTORS
 
 __all__ = [
     "Algorithm",
-    "BatchSize",
-    "Clients",
-    "ClientsPerRound",
     "ConfigFile",
-    "DatasetName",
-    "Device",
-    "Epochs",
-    "EvalEvery",
-    "GuardSwitch",
     "Json",
-    "LearningRate",
     "ModelName",
-    "Patience",
-    "PrecisionName",
     "Quiet",
     "Rounds",
+    "RunOptions",
     "Scenario",
     "SelectorName",
     "Set",
@@ -44,7 +36,11 @@ __all__ = [
     "completing",
     "listed",
     "overrides",
+    "to_settings",
+    "with_run_options",
 ]
+
+_TRAINING = ("learning_rate", "epochs", "batch_size")
 
 
 def completing(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
@@ -62,13 +58,6 @@ Scenario = Annotated[
         autocompletion=completing(scenario_names),
     ),
 ]
-DatasetName = Annotated[
-    str | None,
-    typer.Option(
-        help="A data set (see terrafl data list), or your own .npz file.",
-        autocompletion=completing(available),
-    ),
-]
 ModelName = Annotated[
     str | None,
     typer.Option(help=f"One of {', '.join(MODELS)}.", autocompletion=completing(lambda: MODELS)),
@@ -81,33 +70,10 @@ SelectorName = Annotated[
         autocompletion=completing(lambda: SELECTORS),
     ),
 ]
-Clients = Annotated[int | None, typer.Option(help="Number of clients.")]
-ClientsPerRound = Annotated[
-    int | None, typer.Option(help="Number of clients drawn at the start of a round, K.")
-]
 Rounds = Annotated[int | None, typer.Option(help="Number of rounds, R.")]
-EvalEvery = Annotated[int | None, typer.Option(help="Number of rounds between evaluations.")]
-Patience = Annotated[
-    int | None, typer.Option(help="Stop after this many evaluations without a new best.")
-]
-PrecisionName = Annotated[
-    str | None, typer.Option("--precision", help="fp32, or bf16 if the processor supports it.")
-]
-Device = Annotated[str | None, typer.Option(help="A torch device. Only cpu is tested.")]
-LearningRate = Annotated[float | None, typer.Option(help="Learning rate of local training.")]
-Epochs = Annotated[int | None, typer.Option(help="Epochs of local training.")]
-BatchSize = Annotated[int | None, typer.Option(help="Batch size of local training.")]
 Algorithm = Annotated[
     str | None,
     typer.Option(help="fedavg or fedprox.", autocompletion=completing(lambda: ALGORITHMS)),
-]
-GuardSwitch = Annotated[
-    bool | None,
-    typer.Option(
-        "--guard/--no-guard",
-        help="Limit the influence of each client. Set details with --set guard.clip=2.",
-        show_default=False,
-    ),
 ]
 Workers = Annotated[
     int | None,
@@ -130,6 +96,67 @@ Track = Annotated[
         autocompletion=completing(lambda: TRACKERS),
     ),
 ]
+
+
+class RunOptions(TypedDict):
+    """The options of a run's configuration."""
+
+    config: ConfigFile
+    scenario: Scenario
+    dataset: Annotated[
+        str | None,
+        typer.Option(
+            help="A data set (see terrafl data list), or your own .npz file.",
+            autocompletion=completing(available),
+        ),
+    ]
+    model: ModelName
+    clients: Annotated[int | None, typer.Option(help="Number of clients.")]
+    clients_per_round: Annotated[
+        int | None, typer.Option(help="Number of clients drawn at the start of a round, K.")
+    ]
+    rounds: Rounds
+    learning_rate: Annotated[float | None, typer.Option(help="Learning rate of local training.")]
+    epochs: Annotated[int | None, typer.Option(help="Epochs of local training.")]
+    batch_size: Annotated[int | None, typer.Option(help="Batch size of local training.")]
+    eval_every: Annotated[int | None, typer.Option(help="Number of rounds between evaluations.")]
+    patience: Annotated[
+        int | None, typer.Option(help="Stop after this many evaluations without a new best.")
+    ]
+    guard: Annotated[
+        bool | None,
+        typer.Option(
+            "--guard/--no-guard",
+            help="Limit the influence of each client. Set details with --set guard.clip=2.",
+            show_default=False,
+        ),
+    ]
+    precision: Annotated[
+        str | None, typer.Option("--precision", help="fp32, or bf16 if the processor supports it.")
+    ]
+    device: Annotated[str | None, typer.Option(help="A torch device. Only cpu is tested.")]
+    settings: Set
+
+
+def with_run_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options of a run's configuration to a command, before its other options."""
+    own = inspect.signature(command, eval_str=True).parameters.values()
+    shared = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=hint)
+        for name, hint in get_type_hints(RunOptions, include_extras=True).items()
+    ]
+    parameters = [*shared, *(p for p in own if p.kind is not p.VAR_KEYWORD)]
+    command.__dict__["__signature__"] = inspect.Signature(parameters)  # what typer reads
+    command.__annotations__ = {p.name: p.annotation for p in parameters}
+    return command
+
+
+def to_settings(options: RunOptions) -> Settings:
+    """Return the options as settings; those of local training go into their table."""
+    plain: dict[str, Any] = {**options}
+    training = {name: plain.pop(name) for name in _TRAINING}
+    plain["settings"] = overrides(plain["settings"], **training)
+    return cast("Settings", plain)
 
 
 def listed(text: str) -> list[str]:

@@ -4,37 +4,24 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 
-from rich.progress import Progress, TaskID
-
-from terrafl.cli.bars import OnItem, PlainProgress, bars, item_progress
+from terrafl.cli.bars import item_progress
 from terrafl.experiments.run import OnRound
 from terrafl.experiments.sweep import Cell, OnCell
 from terrafl.simulation.features import OnImages
 
-__all__ = ["OnItem", "bars", "cell_progress", "image_progress", "item_progress", "run_progress"]
+__all__ = ["cell_progress", "image_progress", "item_progress", "run_progress"]
 
 
 @contextmanager
 def run_progress(title: str, *, quiet: bool) -> Iterator[OnRound]:
     """Show the rounds of one run."""
-    if quiet:
-        yield lambda done, planned, accuracy: None
-    elif not sys.stderr.isatty():
-        plain = PlainProgress(title, "round")
-        yield lambda done, planned, accuracy: plain(done, planned, _percent(accuracy))
-    else:
-        with bars() as display:
-            task = display.add_task(title, total=None, note="starting", unit="round")
-
-            def show(done: int, planned: int, accuracy: float | None) -> None:
-                note = _percent(accuracy)
-                display.update(task, completed=done, total=planned, note=note)
-
-            yield show
+    with item_progress("round", quiet=quiet) as show:
+        if sys.stderr.isatty():
+            show(title, 0, None, "starting")
+        yield lambda done, planned, accuracy: show(title, done, planned, _percent(accuracy))
 
 
 @contextmanager
@@ -52,40 +39,20 @@ def cell_progress(cells: Sequence[Cell], *, quiet: bool) -> Iterator[OnCell]:
     """
     shared = os.path.commonpath([cell.folder.parent for cell in cells]) if cells else ""
     titles = {cell.folder: os.path.relpath(cell.folder, shared) for cell in cells}
-    if quiet:
-        yield lambda cell, done, planned, accuracy: None
-    elif not sys.stderr.isatty():
-        plain = {folder: PlainProgress(title, "round") for folder, title in titles.items()}
+    rounds, done_in = sum(cell.config.rounds for cell in cells), dict.fromkeys(titles, 0)
+    with item_progress("round", quiet=quiet, hide_finished=True) as show:
 
-        def say(cell: Cell, done: int, planned: int, accuracy: float | None) -> None:
-            plain[cell.folder](done, planned, _percent(accuracy))
+        def show_all() -> None:
+            if sys.stderr.isatty():
+                show("[bold]all runs", sum(done_in.values()), rounds)
 
-        yield say
-    else:
-        with bars() as display:
-            yield _CellBars(display, titles, sum(cell.config.rounds for cell in cells))
+        def on_round(cell: Cell, done: int, planned: int, accuracy: float | None) -> None:
+            done_in[cell.folder] = done
+            show_all()
+            show(titles[cell.folder], done, planned, _percent(accuracy))
 
-
-class _CellBars:
-    def __init__(self, display: Progress, titles: Mapping[Path, str], rounds: int) -> None:
-        self._display = display
-        self._all = display.add_task("[bold]all runs", total=rounds, note="", unit="round")
-        self._titles = titles
-        self._tasks: dict[Path, TaskID] = {}
-        self._done: dict[Path, int] = {}
-
-    def __call__(self, cell: Cell, done: int, planned: int, accuracy: float | None) -> None:
-        folder = cell.folder
-        if folder not in self._tasks:
-            self._tasks[folder] = self._display.add_task(
-                self._titles[folder], total=planned, note="", unit="round"
-            )
-        self._done[folder] = done
-        self._display.update(self._all, completed=sum(self._done.values()))
-        finished = done == planned
-        self._display.update(
-            self._tasks[folder], completed=done, note=_percent(accuracy), visible=not finished
-        )
+        show_all()
+        yield on_round
 
 
 def _percent(accuracy: float | None) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Unpack
 
 import typer
 
@@ -19,55 +19,23 @@ from terrafl.experiments.tracking import Tracking
 __all__ = ["resume", "run"]
 
 
+@o.with_run_options
 def run(
-    config: o.ConfigFile = None,
     *,
-    scenario: o.Scenario = None,
-    dataset: o.DatasetName = None,
     selector: o.SelectorName = None,
     algorithm: o.Algorithm = None,
-    model: o.ModelName = None,
-    clients: o.Clients = None,
-    clients_per_round: o.ClientsPerRound = None,
-    rounds: o.Rounds = None,
     seed: Annotated[int | None, typer.Option(help="One seed controls all randomness.")] = None,
-    learning_rate: o.LearningRate = None,
-    epochs: o.Epochs = None,
-    batch_size: o.BatchSize = None,
-    eval_every: o.EvalEvery = None,
-    patience: o.Patience = None,
-    guard: o.GuardSwitch = None,
-    precision: o.PrecisionName = None,
-    device: o.Device = None,
-    settings: o.Set = None,
     workers: o.Workers = None,
     out: Annotated[Path | None, typer.Option(help="The run folder to create.")] = None,
     trust: o.Trust = False,
     track: o.Track = None,
     quiet: o.Quiet = False,
     json: o.Json = False,
+    **options: Unpack[o.RunOptions],
 ) -> None:
     """Train one federation with one selector."""
     resolved = configure(
-        config=config,
-        scenario=scenario,
-        dataset=dataset,
-        selector=selector,
-        algorithm=algorithm,
-        model=model,
-        clients=clients,
-        clients_per_round=clients_per_round,
-        rounds=rounds,
-        seed=seed,
-        eval_every=eval_every,
-        patience=patience,
-        guard=guard,
-        precision=precision,
-        device=device,
-        trust=trust,
-        settings=o.overrides(
-            settings, learning_rate=learning_rate, epochs=epochs, batch_size=batch_size
-        ),
+        selector=selector, algorithm=algorithm, seed=seed, trust=trust, **o.to_settings(options)
     )
     name = f"{resolved.scenario or Path(resolved.dataset).stem}-{resolved.run_name}"
     prepare([resolved], workers=workers or default_workers(), quiet=quiet)

@@ -30,7 +30,9 @@ __all__ = ["split"]
 
 Client = Mapping[str, object]
 Answer = dict[str, Any]  # Any: a JSON value
+Columns = tuple[Sequence[str], Sequence[float], Sequence[int]]
 
+_CLIENT_KEYS = ("id", "update_norm", "num_examples")
 _LINE_KEYS = frozenset({"clients", "eta", "weighting", "range"})
 
 
@@ -161,60 +163,41 @@ def _fractions(first: str, end: str) -> tuple[Fraction, Fraction]:
     return parse_range((first, end))
 
 
-def _columns(clients: Sequence[Client]) -> tuple[list[str], list[float], list[int]]:
+def _columns(clients: Sequence[Client]) -> Columns:
     """Return the columns; raise an error that names the first invalid client."""
     if not clients:
         raise ConfigurationError("clients must not be empty; got no client.")
-    columns = _valid_columns(clients) or _judged_columns(clients)
-    ids = columns[0]
+    ids, norms, sizes = _valid_columns(clients) or zip(*map(_judged, clients), strict=True)
     if len(set(ids)) < len(ids):
         repeated = next(name for name, count in Counter(ids).items() if count > 1)
         raise ConfigurationError(f"client {repeated!r}: must be listed only once.")
-    return columns
+    return ids, norms, sizes
 
 
-def _valid_columns(clients: Sequence[Client]) -> tuple[list[str], list[float], list[int]] | None:
+def _valid_columns(clients: Sequence[Client]) -> Columns | None:
     """Return the columns if all values are valid: the usual case, checked in bulk."""
     try:
-        ids: list[Any] = [client["id"] for client in clients]
-        norms: list[Any] = [client["update_norm"] for client in clients]
-        sizes: list[Any] = [client["num_examples"] for client in clients]
+        columns: list[list[Any]] = [[client[key] for client in clients] for key in _CLIENT_KEYS]
     except (KeyError, TypeError):
         return None
-    types = {*map(type, ids)}, {*map(type, norms)}, {*map(type, sizes)}
-    if types != ({str}, {float}, {int}) or not math.isfinite(sum(norms)):
+    ids, norms, sizes = columns
+    types = [{*map(type, column)} for column in columns]
+    if types != [{str}, {float}, {int}] or not math.isfinite(sum(norms)):
         return None
     return (
         (ids, norms, sizes) if min(norms) >= 0 and 1 <= min(sizes) <= max(sizes) <= 2**40 else None
     )
 
 
-def _judged_columns(clients: Sequence[Client]) -> tuple[list[str], list[float], list[int]]:
-    """Check the clients one by one, which gives the reason if one is invalid."""
-    ids: list[str] = []
-    norms: list[float] = []
-    sizes: list[int] = []
-    for client in clients:
-        try:
-            name, norm, size = client["id"], client["update_norm"], client["num_examples"]
-        except (KeyError, TypeError) as error:
-            raise ConfigurationError(
-                f"client {_name(client)!r}: must have id, update_norm and num_examples; "
-                f"got {client!r}."
-            ) from error
-        name, norm, size = _judged(name, norm, size)
-        ids.append(name)
-        norms.append(norm)
-        sizes.append(size)
-    return ids, norms, sizes
-
-
-def _name(client: object) -> object:
-    return client.get("id") if isinstance(client, dict) else None
-
-
-def _judged(name: object, norm: object, size: object) -> tuple[str, float, int]:
-    """Check one client as a report is checked."""
+def _judged(client: Client) -> tuple[str, float, int]:
+    """Check one client as a report is checked, which gives the reason if it is invalid."""
+    try:
+        name, norm, size = (client[key] for key in _CLIENT_KEYS)
+    except (KeyError, TypeError) as error:
+        shown = client.get("id") if isinstance(client, dict) else None
+        raise ConfigurationError(
+            f"client {shown!r}: must have id, update_norm and num_examples; got {client!r}."
+        ) from error
     if isinstance(name, int) and not isinstance(name, bool):
         name = str(name)
     if not isinstance(name, str):

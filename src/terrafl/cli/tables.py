@@ -12,8 +12,9 @@ from rich.text import Text
 from terrafl.experiments.compared import Compared
 from terrafl.reports import Group, verdict
 from terrafl.reports.estimates import Score
-from terrafl.reports.formats import DASH, as_count, as_mean_sd
+from terrafl.reports.formats import as_count
 from terrafl.reports.names import metric_name
+from terrafl.reports.tables import mean_of
 
 __all__ = ["show_comparison"]
 
@@ -57,6 +58,4 @@ def _table(group: Group) -> Table:
 
 
 def _accuracy(score: Score) -> Text:
-    own = score.estimate
-    text = as_mean_sd(own.mean, own.sd) if own else DASH
-    return Text(text, style="bold" if score.rank == 1 else "")
+    return Text(mean_of(score), style="bold" if score.rank == 1 else "")

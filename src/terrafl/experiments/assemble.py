@@ -127,10 +127,9 @@ def train(
             guard=parts.guard,
             aggregation=parts.aggregation,
             records_weights=parts.guard is not None or config.attack is not None,
+            drift=drift or None,
             on_round=report,
         )
-        if drift:
-            record.note(events.Drift(round=loop.state.round, changes=drift))
         loop.run()
         model = executor.layout.tensors(loop.readout)
     summary = summarise(

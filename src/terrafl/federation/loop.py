@@ -9,7 +9,7 @@ Learning", Algorithm 1; line numbers below are its.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 
@@ -99,6 +99,8 @@ class Loop:
         The model of a run that begins.
     records_weights
         Whether the weights of every mean are written into the journal.
+    drift
+        What has changed since the run was started, for the journal.
     on_round
         Called after every round.
     """
@@ -112,6 +114,7 @@ class Loop:
     guard: Guard | None = None
     aggregation: Aggregation | None = None
     records_weights: bool = False
+    drift: Mapping[str, Sequence[str]] | None = None
     on_round: Callable[[RunState], None] = lambda state: None
     state: RunState = field(init=False)
     _defences: Sequence[Defence] = field(init=False)
@@ -191,6 +194,9 @@ class Loop:
             for event in self.federation.describe():
                 self.record.note(event)
             self._is_described = True
+        if self.drift is not None:
+            self.record.note(events.Drift(round=state.round, changes=self.drift))
+            self.drift = None
         self._refuse(gathering.refusals)
 
     def _context(self, iteration: int, purpose: str = "selection") -> Context:

@@ -6,45 +6,22 @@ underlined: by the highest accuracy, or by the shortest time in a table of times
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from terrafl.paper.table import Block, Line, relative_gain
 from terrafl.reports.estimates import Score
-from terrafl.reports.formats import DASH, as_count, as_gap, as_mean_sd, as_megabytes, in_latex
+from terrafl.reports.formats import DASH, as_count, as_gap, as_mean_sd, as_megabytes
+from terrafl.reports.tables import LATEX, Style, mean_of, to_best
+from terrafl.reports.tables import MARKDOWN as TABLES
 
-__all__ = [
-    "GAINS",
-    "LATEX",
-    "MARKDOWN",
-    "NOT_RUN",
-    "Style",
-    "details",
-    "gains",
-    "overview",
-    "to_best",
-]
+__all__ = ["GAINS", "LATEX", "MARKDOWN", "NOT_RUN", "details", "gains", "overview"]
 
 NOT_RUN = "not run"
 GAINS = "Best over second (the paper's methods)"
 
 
-@dataclass(frozen=True, slots=True)
-class Style:
-    """How a format escapes text and marks the best and the second."""
-
-    best: str
-    second: str
-    text: Callable[[str], str]
-
-    def mark(self, text: str, rank: int | None) -> str:
-        """Return the escaped text, marked if its rank is 1 or 2."""
-        template = {1: self.best, 2: self.second}.get(rank or 0, "{}")
-        return template.format(self.text(text))
-
-
-MARKDOWN = Style("**{}**", "<u>{}</u>", lambda text: text.replace("*", r"\*"))
-LATEX = Style(r"\textbf{{{}}}", r"\underline{{{}}}", in_latex)
+MARKDOWN = replace(TABLES, text=lambda text: text.replace("*", r"\*"))
 
 
 def overview(
@@ -82,9 +59,7 @@ def _training_time(block: Block, line: Line, style: Style) -> str:
 
 
 def _score(block: Block, score: Score, style: Style) -> str:
-    estimate = score.estimate
-    text = as_mean_sd(estimate.mean, estimate.sd) if estimate else DASH
-    return style.mark(text, score.rank if block.is_decided else None)
+    return style.mark(mean_of(score), score.rank if block.is_decided else None)
 
 
 def gains(block: Block) -> str:
@@ -137,12 +112,6 @@ def _detail(block: Block, line: Line, style: Style) -> list[str]:
         as_megabytes(costs.bytes_down),
         as_megabytes(costs.bytes_up),
     ]
-
-
-def to_best(score: Score) -> str:
-    """Return the difference to the best of the paper's methods, with its 95 % interval."""
-    gap = score.to_best
-    return as_gap(gap.mean, gap.low, gap.high) if gap else DASH
 
 
 def _seconds(line: Line, style: Style) -> str:

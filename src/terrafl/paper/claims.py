@@ -5,7 +5,7 @@ Only what was run counts: an answer from one seed says so, and what was not run 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from terrafl.paper.standings import EQUAL_UPDATES, LAST_ROUND, READINGS, Reading, place
@@ -21,8 +21,8 @@ class Claim:
     """What the paper says, whether it holds in our runs, and the numbers."""
 
     words: str
-    holds: str
-    evidence: str
+    holds: str = "not run"
+    evidence: str = ""
 
 
 def judge_claims(tables: Mapping[str, PaperTable]) -> list[Claim]:
@@ -45,7 +45,7 @@ def _best_everywhere(table: PaperTable) -> Claim:
     cells = [b for b in table.blocks if any(line.printed is not None for line in b.lines)]
     run = [block for block in cells if block.is_decided]
     if not run:
-        return Claim(words, "not run", "")
+        return Claim(words)
     led = [sum(place(b, "Terraform", r).rank == 1 for b in run) for r in READINGS]
     counts = ", ".join(f"{n} {r.words}" for n, r in zip(led, READINGS, strict=True))
     evidence = f"{len(run)} of its {len(cells)} cells were run; best in {counts}"
@@ -73,7 +73,7 @@ def _equal_to_random(table: PaperTable) -> Claim:
         if few and random is not None and terraform is not None:
             gaps[block.name + _seeds(block)] = terraform - random
     if not gaps:
-        return Claim(words, "not run", "")
+        return Claim(words)
     evidence = "; ".join(f"{name}: {gap:+.2f} points" for name, gap in gaps.items())
     most = max(map(abs, gaps.values()))
     return Claim(words, f"to within {most:.2f} points" if most else "yes", evidence)
@@ -87,11 +87,7 @@ def _extreme(words: str, table: PaperTable, label: str, *, sign: int) -> Claim:
             answers.append(_answer(block, label, sign))
             evidence.append(f"{block.name}{_seeds(block)}: {_in_order(block, LAST_ROUND)}")
             evidence.append(f"{EQUAL_UPDATES.words} {_in_order(block, EQUAL_UPDATES)}")
-    if not answers:
-        return Claim(words, "not run", "")
-    return Claim(
-        words, listed(list(dict.fromkeys(answers))), "; ".join([*evidence, *_missing(table)])
-    )
+    return _claim(words, dict.fromkeys(answers), [*evidence, *_missing(table)])
 
 
 def _answer(block: Block, label: str, sign: int) -> str:
@@ -121,11 +117,7 @@ def _fastest(table: PaperTable) -> Claim:
         answers.append(("no", "in part", "yes")[true] + _by_one_seed(block))
         shown = ", ".join(f"{label} {took[label]:.0f} s" for label in order)
         evidence.append(f"{block.name}{_seeds(block)}: {shown}")
-    if not answers:
-        return Claim(words, "not run", "")
-    return Claim(
-        words, listed(list(dict.fromkeys(answers))), "; ".join([*evidence, *_missing(table)])
-    )
+    return _claim(words, dict.fromkeys(answers), [*evidence, *_missing(table)])
 
 
 def _thresholds(table: PaperTable) -> Claim:
@@ -138,9 +130,7 @@ def _thresholds(table: PaperTable) -> Claim:
             close = ours["eta = 2"] - ours["eta = 4"] <= 0.11
             answers.append(("yes" if close else "no") + _by_one_seed(block))
             evidence.append(f"{block.name}{_seeds(block)}: {_in_order(block, LAST_ROUND)}")
-    if not answers:
-        return Claim(words, "not run", "")
-    return Claim(words, listed(answers), "; ".join(evidence))
+    return _claim(words, answers, evidence)
 
 
 def _costs(*tables: PaperTable) -> Claim:
@@ -151,12 +141,17 @@ def _costs(*tables: PaperTable) -> Claim:
         if random and terraform:
             ratios.append(terraform.costs.client_updates / random.costs.client_updates)
     if not ratios:
-        return Claim(words, "not run", "")
+        return Claim(words)
     evidence = (
         f"it made {min(ratios):.2f} to {max(ratios):.2f} times the client updates of Random in the "
         f"same rounds ({len(ratios)} column{'s' * (len(ratios) != 1)})"
     )
     return Claim(words, "yes" if max(ratios) <= 1 else "no", evidence)
+
+
+def _claim(words: str, answers: Iterable[str], evidence: Sequence[str]) -> Claim:
+    holds = list(answers)
+    return Claim(words, listed(holds), "; ".join(evidence)) if holds else Claim(words)
 
 
 def _by_seed(line: Line) -> Mapping[int, float]:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator
 from dataclasses import asdict
 
 from terrafl.paper.cells import GAINS, LATEX, details, gains, overview
 from terrafl.paper.table import Block, Line, PaperTable, relative_gain
-from terrafl.reports.flat import score_columns
 from terrafl.reports.names import algorithm_name
+from terrafl.reports.tables import score_columns, to_csv
 
 __all__ = ["paper_csv", "paper_latex"]
 
@@ -20,13 +18,7 @@ _SHORT = 8
 
 def paper_csv(table: PaperTable) -> str:
     """Return one line per cell with all of its values, in full precision."""
-    text = io.StringIO()
-    rows = [_csv_row(block, line) for block in table.blocks for line in block.lines]
-    fields = max(rows, key=len)
-    writer = csv.DictWriter(text, list(fields), lineterminator="\n", restval="")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()
+    return to_csv([_csv_row(block, line) for block in table.blocks for line in block.lines])
 
 
 def _csv_row(block: Block, line: Line) -> dict[str, object]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from terrafl.paper.cells import GAINS, MARKDOWN, details, gains, overview, to_best
+from terrafl.paper.cells import GAINS, MARKDOWN, details, gains, overview
 from terrafl.paper.standings import LAST_ROUND, LAST_TEN, READINGS, Reading
 from terrafl.paper.table import Block, PaperTable
 from terrafl.reports.comparison import Group
 from terrafl.reports.formats import DASH, listed
 from terrafl.reports.names import algorithm_name
+from terrafl.reports.tables import to_best
 from terrafl.reports.verdicts import verdict
 
 __all__ = ["paper_markdown"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path, PurePosixPath
 
 from terrafl.errors import ConfigurationError
@@ -75,34 +76,23 @@ class Planned:
 
 def plan(table: Table, profile: Profile) -> list[Planned]:
     """Return a table's runs: column by column, each seed by seed."""
-    return [
-        _planned(column, row, algorithm, seed=seed, profile=profile, alone=table.alone)
-        for column in table.columns
-        for seed in profile.seeds
-        for algorithm in table.algorithms
-        for row in table.rows
-    ]
-
-
-def _planned(
-    column: Column, row: Row, algorithm: str, *, seed: int, profile: Profile, alone: bool
-) -> Planned:
-    dataset = configure(scenario=column.scenario).dataset
-    config = configure(
-        scenario=column.scenario,
-        selector=row.selector,
-        algorithm=algorithm,
-        seed=seed,
-        rounds=profile.rounds_of(dataset),
-        settings={"profile": profile.name},
-    )
-    kind = f"{profile.name}-alone" if alone else profile.name
-    return Planned(
-        column=column,
-        row=row,
-        config=config,
-        place=PurePosixPath(kind, column.scenario, config.run_name),
-    )
+    kind = f"{profile.name}-alone" if table.alone else profile.name
+    planned = []
+    for column in table.columns:
+        scenario = column.scenario
+        rounds = profile.rounds_of(configure(scenario=scenario).dataset)
+        for seed, algorithm, row in product(profile.seeds, table.algorithms, table.rows):
+            config = configure(
+                scenario=scenario,
+                selector=row.selector,
+                algorithm=algorithm,
+                seed=seed,
+                rounds=rounds,
+                settings={"profile": profile.name},
+            )
+            place = PurePosixPath(kind, scenario, config.run_name)
+            planned.append(Planned(column=column, row=row, config=config, place=place))
+    return planned
 
 
 def chosen(planned: Sequence[Planned], only: Sequence[str]) -> list[Planned]:

@@ -41,22 +41,16 @@ def keep_results(places: Iterable[PurePosixPath], runs: Path, results: Path) -> 
 def seconds_of(run: RunFolder) -> dict[str, float]:
     """Return the seconds that a run spent on training, on choosing clients and on evaluation."""
     # An iteration that was repeated after an interruption counts once.
-    train: dict[tuple[int, int], float] = {}
-    select: dict[tuple[int, int], float] = {}
-    evaluate: dict[int, float] = {}
+    spent: dict[str, dict[tuple[int, ...], float]] = {"train": {}, "select": {}, "evaluate": {}}
     for event in read_events(run.timings):
         match event:
             case IterationTime():
-                train[event.round, event.iteration] = event.train_s
+                spent["train"][event.round, event.iteration] = event.train_s
             case SelectionTime():
-                select[event.round, event.iteration] = event.seconds
+                spent["select"][event.round, event.iteration] = event.seconds
             case EvaluationTime():
-                evaluate[event.round] = event.seconds
-    return {
-        "train": round(sum(train.values()), 3),
-        "select": round(sum(select.values()), 3),
-        "evaluate": round(sum(evaluate.values()), 3),
-    }
+                spent["evaluate"][event.round,] = event.seconds
+    return {kind: round(sum(seconds.values()), 3) for kind, seconds in spent.items()}
 
 
 def read_result(results: Path, place: PurePosixPath) -> Summary | None:

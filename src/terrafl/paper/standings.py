@@ -37,26 +37,12 @@ class Reading:
         return [label for label, value in reached.items() if value == top], top
 
 
-def _last_round(method: Method) -> float | None:
-    return method.last_round.estimate.mean if method.last_round.estimate else None
-
-
-def _last_ten(method: Method) -> float | None:
-    return method.costs.mean_last_ten_percent
-
-
-def _equal_updates(method: Method) -> float | None:
-    return method.equal_updates.estimate.mean if method.equal_updates.estimate else None
-
-
-def _equal_samples(method: Method) -> float | None:
-    return method.equal_samples_percent
-
-
-LAST_ROUND = Reading("after the last round", _last_round)
-LAST_TEN = Reading("over the last ten evaluations", _last_ten)
-EQUAL_UPDATES = Reading("at equal client updates", _equal_updates)
-EQUAL_SAMPLES = Reading("at equal samples", _equal_samples)
+LAST_ROUND = Reading("after the last round", lambda method: method.last_round.percent)
+LAST_TEN = Reading(
+    "over the last ten evaluations", lambda method: method.costs.mean_last_ten_percent
+)
+EQUAL_UPDATES = Reading("at equal client updates", lambda method: method.equal_updates.percent)
+EQUAL_SAMPLES = Reading("at equal samples", lambda method: method.equal_samples_percent)
 READINGS = (LAST_ROUND, LAST_TEN, EQUAL_UPDATES, EQUAL_SAMPLES)
 
 

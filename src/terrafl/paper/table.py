@@ -38,8 +38,7 @@ class Line:
     @property
     def ours(self) -> float | None:
         """Our accuracy after the last round, in percent, mean over seeds."""
-        estimate = self.method.last_round.estimate if self.method else None
-        return estimate.mean if estimate else None
+        return self.method.last_round.percent if self.method else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,8 +11,8 @@ formatted here.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from statistics import fmean
 from typing import Literal
@@ -20,10 +20,12 @@ from typing import Literal
 from terrafl.errors import RunFolderError
 from terrafl.reports.collect import Run, Unreadable, find_runs
 from terrafl.reports.estimates import Score, score_methods
-from terrafl.reports.names import method_name, method_order
+from terrafl.reports.names import algorithm_name, method_name, method_order
 from terrafl.runs import Summary
 
 __all__ = ["Comparison", "Costs", "Group", "Method", "Problem", "compare", "compare_runs"]
+
+Unit = Literal["client_updates", "samples"]
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -127,6 +129,11 @@ class Group:
     methods: tuple[Method, ...]
 
     @property
+    def title(self) -> str:
+        """The heading: the problem and the algorithm."""
+        return f"{self.problem.name}, {algorithm_name(self.algorithm)}"
+
+    @property
     def contenders(self) -> tuple[Method, ...]:
         """The methods that are ranked."""
         return tuple(method for method in self.methods if method.contends)
@@ -171,9 +178,7 @@ def compare(runs: Iterable[Run], outside: Collection[tuple[str, str]] = ()) -> C
     return Comparison(tuple(_group(*key, groups[key], outside) for key in ordered))
 
 
-def accuracy_at(
-    summary: Summary, budget: int, unit: Literal["client_updates", "samples"] = "client_updates"
-) -> float | None:
+def accuracy_at(summary: Summary, budget: int, unit: Unit = "client_updates") -> float | None:
     """Return accuracy, in percent, at the last evaluation at or below a budget.
 
     Notes
@@ -203,7 +208,10 @@ def _group(
     last_round = score_methods(
         [{r.summary.seed: 100 * r.summary.accuracy for r in cohort} for cohort in cohorts], aside
     )
-    equal_updates = score_methods([dict(_at_budget(cohort, budget)) for cohort in cohorts], aside)
+    equal_updates = score_methods(
+        [_at_budget(cohort, budget, "client_updates") for cohort in cohorts], aside
+    )
+    at_samples = [_at_budget(cohort, sample_budget, "samples").values() for cohort in cohorts]
     methods = tuple(
         Method(
             selector=selector,
@@ -211,12 +219,12 @@ def _group(
             runs=cohort,
             last_round=last,
             equal_updates=equal,
-            equal_samples_percent=_at_samples(cohort, sample_budget),
+            equal_samples_percent=fmean(samples) if samples else None,
             costs=_costs([run.summary for run in cohort]),
             contends=(selector, variant) not in outside,
         )
-        for (selector, variant), cohort, last, equal in zip(
-            keys, cohorts, last_round, equal_updates, strict=True
+        for (selector, variant), cohort, last, equal, samples in zip(
+            keys, cohorts, last_round, equal_updates, at_samples, strict=True
         )
     )
     return Group(problem, algorithm, budget, sample_budget, methods)
@@ -235,28 +243,14 @@ def _one_per_seed(runs: Sequence[Run]) -> tuple[Run, ...]:
     return tuple(by_seed[seed] for seed in sorted(by_seed))
 
 
-def _at_budget(runs: Iterable[Run], budget: int) -> Iterator[tuple[int, float]]:
-    for run in runs:
-        accuracy = accuracy_at(run.summary, budget)
-        if accuracy is not None:
-            yield run.summary.seed, accuracy
-
-
-def _at_samples(runs: Iterable[Run], budget: int) -> float | None:
-    accuracies = [accuracy_at(run.summary, budget, "samples") for run in runs]
-    known = [accuracy for accuracy in accuracies if accuracy is not None]
-    return fmean(known) if known else None
+def _at_budget(runs: Iterable[Run], budget: int, unit: Unit) -> dict[int, float]:
+    read = {run.summary.seed: accuracy_at(run.summary, budget, unit) for run in runs}
+    return {seed: accuracy for seed, accuracy in read.items() if accuracy is not None}
 
 
 def _costs(summaries: Sequence[Summary]) -> Costs:
-    return Costs(
-        rounds=fmean(s.rounds for s in summaries),
-        client_updates=fmean(s.client_updates for s in summaries),
-        samples_trained=fmean(s.samples_trained for s in summaries),
-        loss_queries=fmean(s.loss_queries for s in summaries),
-        bytes_down=fmean(s.bytes_down for s in summaries),
-        bytes_up=fmean(s.bytes_up for s in summaries),
-        reports_refused=fmean(s.reports_refused for s in summaries),
-        accuracy_participating_percent=100 * fmean(s.accuracy_participating for s in summaries),
-        mean_last_ten_percent=100 * fmean(s.mean_last_ten for s in summaries),
-    )
+    means = {}
+    for name in (field.name for field in fields(Costs)):
+        mean = fmean(getattr(summary, name.removesuffix("_percent")) for summary in summaries)
+        means[name] = 100 * mean if name.endswith("_percent") else mean
+    return Costs(**means)

@@ -16,11 +16,12 @@ from terrafl.reports.looks import (
     FAINT,
     UNSAID,
     Pictures,
+    new_figure,
     own_style,
     save,
     style_numbers,
 )
-from terrafl.reports.names import SELECTORS, algorithm_name, metric_name
+from terrafl.reports.names import SELECTORS, metric_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,10 +45,8 @@ def draw_curves(group: Group) -> Pictures:
 
 def draw_bars(values: Mapping[str, float], title: str) -> Pictures:
     """Draw one bar per name, labelled with its value."""
-    from matplotlib.figure import Figure
-
     with own_style():
-        figure = Figure(figsize=(7, 0.9 + 0.4 * len(values)), layout="constrained")
+        figure = new_figure(7, 0.9 + 0.4 * len(values))
         axes = figure.subplots()
         bars = axes.barh(list(values), list(values.values()), color=COLOURS[4], height=0.6)
         axes.bar_label(bars, fmt="{:,.0f}", padding=3)
@@ -77,11 +76,9 @@ def plot_runs(runs: Sequence[Path], path: Path | str | None = None) -> Figure:
 
 
 def _figure(groups: Sequence[Group]) -> Figure:
-    from matplotlib.figure import Figure
-
     # The panels keep their size, however many methods the legend must name.
     heights = [4.0 + 0.2 * math.ceil(len(g.methods) / _legend_columns(g)) for g in groups]
-    figure = Figure(figsize=(10, sum(heights)), layout="constrained")
+    figure = new_figure(10, sum(heights))
     parts = figure.subfigures(len(groups), 1, squeeze=False, height_ratios=heights)
     for part, group in zip(parts.flat, groups, strict=True):
         _fill(part, group)
@@ -150,7 +147,7 @@ def _title(group: Group) -> str:
     seeds = sorted({len(method.seeds) for method in group.methods})
     over = f"{seeds[0]} to {seeds[-1]} seeds" if len(seeds) > 1 else f"{seeds[0]} seeds"
     scatter = "one seed" if seeds == [1] else f"mean ± 1 sd over {over}"
-    return f"{group.problem.name}, {algorithm_name(group.algorithm)}: {scatter}"
+    return f"{group.title}: {scatter}"
 
 
 def _legend_columns(group: Group) -> int:

@@ -80,6 +80,11 @@ class Score:
     rank: int | None
     to_best: Difference | None
 
+    @property
+    def percent(self) -> float | None:
+        """The mean; ``None`` if no run has an accuracy."""
+        return self.estimate.mean if self.estimate else None
+
 
 def estimate(values: Sequence[float]) -> Estimate | None:
     """Return mean and sample standard deviation, ``None`` of nothing."""

@@ -9,7 +9,7 @@ import numpy as np
 from terrafl.reports.bands import average_curves
 from terrafl.reports.curves import draw_curves
 from terrafl.reports.heat_figure import heat_figure
-from terrafl.reports.looks import COLOURS, DASHES, Pictures, own_style
+from terrafl.reports.looks import COLOURS, DASHES, Pictures, new_figure, own_style
 from terrafl.reports.names import metric_name
 from terrafl.reports.sections import Section, Study
 from terrafl.reports.tree_figure import tree_figure
@@ -63,10 +63,8 @@ def _first_split(section: Section) -> tuple[Study, int] | None:
 
 
 def _cost_figure(section: Section) -> Figure:
-    from matplotlib.figure import Figure
-
     methods = section.group.methods
-    figure = Figure(figsize=(10, 1.2 + 0.26 * len(methods)), layout="constrained")
+    figure = new_figure(10, 1.2 + 0.26 * len(methods))
     axes = figure.subplots(1, len(COSTS), sharey=True)
     colours = [COLOURS[style % len(COLOURS)] for style in section.styles]
     for panel, (name, title) in zip(axes, COSTS.items(), strict=True):
@@ -82,9 +80,7 @@ def _cost_figure(section: Section) -> Figure:
 
 
 def _seconds_figure(section: Section) -> Figure:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(5.6, 4), layout="constrained")
+    figure = new_figure(5.6, 4)
     axes = figure.subplots()
     names = []
     for method, style, studies in zip(
@@ -115,8 +111,6 @@ def _by_seconds(study: Study) -> list[Point]:
 
 
 def _fairness_figure(section: Section) -> Figure:
-    from matplotlib.figure import Figure
-
     methods = section.group.methods
     counts = [
         [study.trace.participation() for study in studies if study.trace.federation.is_listed]
@@ -125,7 +119,7 @@ def _fairness_figure(section: Section) -> Figure:
     most = max((max(one) for of_method in counts for one in of_method if one), default=1)
     wide = -(-(most + 1) // 24)
     bins = np.arange(0, most + 2 * wide, wide) - 0.5
-    figure = Figure(figsize=(10, 2.3 * (-(-len(methods) // 3))), layout="constrained")
+    figure = new_figure(10, 2.3 * (-(-len(methods) // 3)))
     panels = figure.subplots(-(-len(methods) // 3), 3, sharex=True, sharey=True, squeeze=False)
     for panel in panels.flat[len(methods) :]:
         panel.set_axis_off()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from terrafl.reports.looks import new_figure
 from terrafl.reports.sections import Section
 from terrafl.reports.trace import Trace
 
@@ -47,8 +48,6 @@ def heat_map(trace: Trace, what: What) -> NDArray[np.float64]:
 
 def heat_figure(section: Section, what: What) -> Figure:
     """Draw the first run with a journal of every method."""
-    from matplotlib.figure import Figure
-
     titled = [
         (f"{method.name}, seed {study.run.summary.seed}", study.trace)
         for method, studies in zip(section.group.methods, section.studies, strict=True)
@@ -58,7 +57,7 @@ def heat_figure(section: Section, what: What) -> Figure:
     known = np.concatenate([values[np.isfinite(values)] for values in maps])
     most = float(known.max(initial=0.0)) or 1.0
     rows = -(-len(titled) // 3)
-    figure = Figure(figsize=(10, 0.6 + 2.6 * rows), layout="constrained")
+    figure = new_figure(10, 0.6 + 2.6 * rows)
     panels = figure.subplots(rows, 3, squeeze=False)
     for panel in panels.flat[len(titled) :]:
         panel.set_axis_off()

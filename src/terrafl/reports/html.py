@@ -13,10 +13,9 @@ from terrafl.reports.bundle import packed
 from terrafl.reports.collect import Unreadable
 from terrafl.reports.comparison import Comparison, compare_runs
 from terrafl.reports.figures import draw_figures
-from terrafl.reports.flat import rows
 from terrafl.reports.formats import as_count, as_mean_sd, as_megabytes
-from terrafl.reports.sections import Section, make_sections, title_of
-from terrafl.reports.tables import score_cells, to_csv, to_latex, to_markdown
+from terrafl.reports.sections import Section, make_sections
+from terrafl.reports.tables import mean_of, rows, to_best, to_csv, to_latex, to_markdown
 from terrafl.runs.atomic import write_atomically
 
 if TYPE_CHECKING:
@@ -52,11 +51,10 @@ def write_report(
     """
     comparison = compare_runs(runs)
     sections = make_sections(comparison)
-    all_rows = rows(comparison)
     files = {
-        "table.md": to_markdown(all_rows).encode(),
-        "table.csv": to_csv(all_rows).encode(),
-        "table.tex": to_latex(all_rows).encode(),
+        "table.md": to_markdown(comparison).encode(),
+        "table.csv": to_csv(rows(comparison)).encode(),
+        "table.tex": to_latex(comparison).encode(),
         "report.html": report_page(comparison, sections).encode(),
     }
     for done, section in enumerate(sections, start=1):
@@ -142,9 +140,8 @@ def _templates() -> Environment:
         "megabytes": as_megabytes,
         "mean_sd": as_mean_sd,
         "estimate": lambda value: as_mean_sd(*((value.mean, value.sd) if value else (None,))),
-        "rows_of": lambda group: rows(Comparison((group,))),
-        "score_cells": score_cells,
-        "title_of": title_of,
+        "mean_of": mean_of,
+        "to_best": to_best,
         "versions_of": _versions,
     }
     return environment

@@ -74,6 +74,13 @@ def own_style() -> Iterator[None]:
         yield
 
 
+def new_figure(width: float, height: float) -> Figure:
+    """Return an empty figure of a size in inches."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained")
+
+
 def save(figure: Figure, kind: str) -> bytes:
     """Return a figure as a file of a kind."""
     buffer = io.BytesIO()

@@ -14,13 +14,12 @@ from terrafl.reports.collect import Run, Unreadable
 from terrafl.reports.comparison import Comparison, Group
 from terrafl.reports.fairness import Fairness, fairness_of
 from terrafl.reports.looks import style_numbers
-from terrafl.reports.names import algorithm_name
 from terrafl.reports.resolved import Resolved, Settings, resolve_settings, settings_of
 from terrafl.reports.trace import Trace, read_trace
 from terrafl.reports.verdicts import verdict
 from terrafl.runs import RunFolder
 
-__all__ = ["Section", "Study", "make_sections", "study", "title_of"]
+__all__ = ["Section", "Study", "make_sections", "study"]
 
 LONGEST_SLUG = 80
 
@@ -84,11 +83,6 @@ class Section:
     studies: tuple[tuple[Study, ...], ...]
 
     @property
-    def title(self) -> str:
-        """The heading."""
-        return title_of(self.group)
-
-    @property
     def verdict(self) -> str:
         """The group in words."""
         return verdict(self.group)
@@ -149,11 +143,6 @@ def make_sections(comparison: Comparison, studied: Callable[[Run], Study] = stud
         )
         for slug, group in zip(slugs, comparison.groups, strict=True)
     ]
-
-
-def title_of(group: Group) -> str:
-    """Return a group's heading."""
-    return f"{group.problem.name}, {algorithm_name(group.algorithm)}"
 
 
 def _slugs(titles: Iterable[str]) -> list[str]:

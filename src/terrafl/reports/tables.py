@@ -1,4 +1,4 @@
-"""The rows of a comparison as Markdown, CSV and LaTeX.
+"""A comparison as flat rows of plain values, and as Markdown, CSV and LaTeX.
 
 In Markdown and LaTeX the best of a group is bold and the second underlined, as in the paper.
 """
@@ -8,114 +8,151 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterator, Sequence
-from itertools import groupby
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 
-from terrafl.reports.flat import Row
-from terrafl.reports.formats import as_count, as_gap, as_mean_sd, in_latex
-from terrafl.reports.names import algorithm_name, method_name
+from terrafl.reports.comparison import Comparison, Group, Method
+from terrafl.reports.estimates import Score
+from terrafl.reports.formats import DASH, as_count, as_gap, as_mean_sd, in_latex
+from terrafl.reports.names import algorithm_name
 
-__all__ = ["score_cells", "to_csv", "to_latex", "to_markdown"]
+__all__ = [
+    "LATEX",
+    "MARKDOWN",
+    "Row",
+    "Style",
+    "mean_of",
+    "rows",
+    "score_columns",
+    "to_best",
+    "to_csv",
+    "to_latex",
+    "to_markdown",
+]
+
+Row = dict[str, str | int | float | None]
 
 
-def to_csv(rows: Sequence[Row]) -> str:
+@dataclass(frozen=True, slots=True)
+class Style:
+    """How a format escapes text and marks the best and the second."""
+
+    best: str
+    second: str
+    text: Callable[[str], str]
+
+    def mark(self, text: str, rank: int | None) -> str:
+        """Return the escaped text, marked if its rank is 1 or 2."""
+        template = {1: self.best, 2: self.second}.get(rank or 0, "{}")
+        return template.format(self.text(text))
+
+
+def _in_markdown(text: str) -> str:
+    escaped = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return re.sub(r"([\\`*_\[\]|~#$])", r"\\\1", escaped)
+
+
+MARKDOWN = Style("**{}**", "<u>{}</u>", _in_markdown)
+LATEX = Style(r"\textbf{{{}}}", r"\underline{{{}}}", in_latex)
+
+
+def mean_of(score: Score) -> str:
+    """Return what a table shows of a score: the mean with its standard deviation."""
+    return as_mean_sd(score.estimate.mean, score.estimate.sd) if score.estimate else DASH
+
+
+def to_best(score: Score) -> str:
+    """Return the difference to the best method, with its 95 % interval."""
+    gap = score.to_best
+    return as_gap(gap.mean, gap.low, gap.high) if gap else DASH
+
+
+def rows(comparison: Comparison) -> list[Row]:
+    """Return one flat row per problem, algorithm and method, as for a data frame or CSV.
+
+    Columns that end in ``percent`` hold percent; ``sd`` and ``gap`` are percentage points. A gap
+    is the method minus the best, with the ends of its 95 % interval; ``None`` for the best.
+    """
+    return [_row(group, method) for group in comparison.groups for method in group.methods]
+
+
+def _row(group: Group, method: Method) -> Row:
+    return {
+        **asdict(group.problem),
+        "algorithm": group.algorithm,
+        "selector": method.selector,
+        "variant": method.variant,
+        "num_seeds": len(method.seeds),
+        "seeds": " ".join(map(str, method.seeds)),
+        **score_columns("accuracy", method.last_round),
+        "equal_updates_budget": group.budget,
+        **score_columns("equal_updates_accuracy", method.equal_updates),
+        **asdict(method.costs),
+    }
+
+
+def score_columns(name: str, score: Score) -> Row:
+    """Return the columns of one score; their names start with the given one."""
+    gap = score.to_best
+    return {
+        f"{name}_percent": score.percent,
+        f"{name}_sd": score.estimate.sd if score.estimate else None,
+        f"{name}_rank": score.rank,
+        f"{name}_gap": gap.mean if gap else None,
+        f"{name}_gap_low": gap.low if gap else None,
+        f"{name}_gap_high": gap.high if gap else None,
+        f"{name}_within_noise": gap.within_noise if gap else None,
+    }
+
+
+def to_csv(rows: Sequence[Mapping[str, object]]) -> str:
     """Return all columns in full precision; what is not available is an empty cell."""
     text = io.StringIO()
-    writer = csv.DictWriter(text, list(rows[0]) if rows else [], lineterminator="\n")
+    columns = max(rows, key=len, default={})
+    writer = csv.DictWriter(text, list(columns), lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
     return text.getvalue()
 
 
-def to_markdown(rows: Sequence[Row]) -> str:
+def to_markdown(comparison: Comparison) -> str:
     """Return one table per problem and algorithm, with accuracies in percent."""
-    return "\n".join("\n".join(_markdown_group(title, group)) for title, group in _groups(rows))
+    return "\n".join("\n".join(_markdown_group(group)) for group in comparison.groups)
 
 
-def _markdown_group(title: str, rows: Sequence[Row]) -> Iterator[str]:
-    budget = as_count(_number(rows[0]["equal_updates_budget"]))
-    yield f"### {_markdown(title)}\n"
+def _markdown_group(group: Group) -> Iterator[str]:
+    yield f"### {_in_markdown(_title(group))}\n"
     yield (
         "| Method | Seeds | After the last round | Difference to the best "
-        f"| At {budget} client updates | Difference to the best | Client updates |"
+        f"| At {as_count(group.budget)} client updates | Difference to the best | Client updates |"
     )
     yield "| :-- | --: | --: | --: | --: | --: | --: |"
-    for row in rows:
-        last, equal = score_cells(row, "accuracy"), score_cells(row, "equal_updates_accuracy")
-        yield _joined(
-            _markdown(_method(row)),
-            as_count(_number(row["num_seeds"])),
-            _ranked(last[0], row["accuracy_rank"], "**{}**", "<u>{}</u>"),
-            last[1],
-            _ranked(equal[0], row["equal_updates_accuracy_rank"], "**{}**", "<u>{}</u>"),
-            equal[1],
-            as_count(_number(row["client_updates"])),
-        )
+    for method in group.methods:
+        cells = [_in_markdown(method.name), as_count(len(method.seeds))]
+        for score in (method.last_round, method.equal_updates):
+            cells += [MARKDOWN.mark(mean_of(score), score.rank), to_best(score)]
+        yield f"| {' | '.join([*cells, as_count(method.costs.client_updates)])} |"
     yield ""
 
 
-def _joined(*cells: str) -> str:
-    return f"| {' | '.join(cells)} |"
-
-
-def to_latex(rows: Sequence[Row]) -> str:
+def to_latex(comparison: Comparison) -> str:
     r"""Return one ``tabular``, which needs no package.
 
     A row holds the method, its accuracy after the last round and at equal client updates.
     """
     lines = [r"\begin{tabular}{lrr}", r"\hline"]
     lines.append(r"Methodology & After the last round (\%) & At equal client updates (\%) \\")
-    for title, group in _groups(rows):
-        budget = _number(group[0]["equal_updates_budget"])
-        heading = rf"{in_latex(title)}, $B = {budget}$"
+    for group in comparison.groups:
+        heading = rf"{in_latex(_title(group))}, $B = {group.budget}$"
         lines += [r"\hline", rf"\multicolumn{{3}}{{l}}{{\emph{{{heading}}}}} \\"]
-        lines += [_latex_row(row) for row in group]
+        for method in group.methods:
+            scores = (method.last_round, method.equal_updates)
+            cells = [LATEX.mark(mean_of(score), score.rank) for score in scores]
+            lines.append(f"{' & '.join([in_latex(method.name), *cells])} \\\\")
     return "\n".join([*lines, r"\hline", r"\end{tabular}", ""])
 
 
-def _latex_row(row: Row) -> str:
-    cells = [in_latex(_method(row))]
-    for name in ("accuracy", "equal_updates_accuracy"):
-        value = in_latex(score_cells(row, name)[0])
-        cells.append(_ranked(value, row[f"{name}_rank"], r"\textbf{{{}}}", r"\underline{{{}}}"))
-    return f"{' & '.join(cells)} \\\\"
-
-
-def score_cells(row: Row, name: str) -> tuple[str, str]:
-    """Return what a table shows of one score: the mean with its sd, and the gap to the best."""
-
-    def value(column: str) -> float | None:
-        return _number(row[f"{name}_{column}"])
-
-    gap = as_gap(value("gap"), value("gap_low"), value("gap_high"))
-    return as_mean_sd(value("percent"), value("sd")), gap
-
-
-def _ranked(cell: str, rank: object, best: str, second: str) -> str:
-    templates: dict[object, str] = {1: best, 2: second}
-    return templates.get(rank, "{}").format(cell)
-
-
-def _groups(rows: Sequence[Row]) -> Iterator[tuple[str, list[Row]]]:
-    for (scenario, dataset, model, profile, algorithm, _), group in groupby(rows, _group_key):
-        words = [scenario or dataset, model, profile, algorithm_name(algorithm)]
-        yield ", ".join(word for word in words if word), list(group)
-
-
-def _group_key(row: Row) -> tuple[str, ...]:
-    columns = ("scenario", "dataset", "model", "profile", "algorithm", "experiment")
-    return tuple(str(row.get(column, "")) for column in columns)
-
-
-def _method(row: Row) -> str:
-    return method_name(str(row["selector"]), str(row["variant"]))
-
-
-def _number(value: str | float | None) -> float | None:
-    assert not isinstance(value, str)
-    return value
-
-
-def _markdown(text: str) -> str:
-    escaped = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return re.sub(r"([\\`*_\[\]|~#$])", r"\\\1", escaped)
+def _title(group: Group) -> str:
+    problem = group.problem
+    words = [problem.name, problem.model, problem.profile, algorithm_name(group.algorithm)]
+    return ", ".join(filter(None, words))

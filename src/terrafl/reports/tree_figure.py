@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from terrafl.reports.looks import FAINT, INK
+from terrafl.reports.looks import FAINT, INK, new_figure
 from terrafl.reports.names import method_name
 from terrafl.reports.sections import Study
 from terrafl.reports.trace import Step, Trace
@@ -30,11 +30,9 @@ def tree_figure(study: Study, round_number: int) -> Figure:
 
     A bar is a client: its width is its share of the cohort's data, its height its update norm.
     """
-    from matplotlib.figure import Figure
-
     trace = study.trace
     steps = [s for s in trace.steps if s.round == round_number and s.split is not None]
-    figure = Figure(figsize=(10, 0.5 + 1.7 * len(steps)), layout="constrained")
+    figure = new_figure(10, 0.5 + 1.7 * len(steps))
     axes = figure.subplots()
     known = (value for step in steps for value in step.values if value is not None)
     most = max(known, default=0.0) or 1.0

@@ -21,21 +21,13 @@ def verdict(group: Group) -> str:
     methods = group.contenders
     rounds = _span(run.summary.rounds for method in methods for run in method.runs)
     after = f"After {rounds} round{'' if rounds == '1' else 's'}"
-    first = _standing(after, methods, _last_round)
+    first = _standing(after, methods, lambda method: method.last_round)
     if len(methods) == 1:
         return first
     if _counts_agree(methods):
         return f"{first} Every run made {group.budget:,} client updates: the budget was equal too."
     at_budget = f"At equal client updates (B = {group.budget:,})"
-    return f"{first} {_standing(at_budget, methods, _equal_updates)}"
-
-
-def _last_round(method: Method) -> Score:
-    return method.last_round
-
-
-def _equal_updates(method: Method) -> Score:
-    return method.equal_updates
+    return f"{first} {_standing(at_budget, methods, lambda method: method.equal_updates)}"
 
 
 def _counts_agree(methods: Sequence[Method]) -> bool:

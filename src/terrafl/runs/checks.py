@@ -1,4 +1,4 @@
-"""Checks of single values that come from a file: type, finite, in range.
+"""Checks of values that come from a file: type, finite, in range.
 
 A check returns the value in its final type, or raises :class:`ValueError` with the rest of the
 sentence "NAME must be ...".
@@ -6,12 +6,15 @@ sentence "NAME must be ...".
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, fields
+from functools import cache
 from types import NoneType
-from typing import Any, get_args, get_origin
+from typing import Any, NoReturn, TypeVar, get_args, get_origin, get_type_hints
 
-__all__ = ["LARGEST", "MOST_ROUNDS", "Check", "check_of", "checked", "integer", "number", "text"]
+__all__ = ["Plain", "check_of", "checked", "integer", "number", "parse_object", "parsed", "text"]
 
 MOST_ROUNDS = 10_000_000
 """Largest round and iteration: a larger one is damage, and would exhaust memory."""
@@ -21,6 +24,23 @@ LARGEST_FLOAT = 1e100
 """Largest size of a number: sums and squares of such numbers are still finite."""
 
 Check = Callable[[object], Any]  # Any: the type that the check is for
+Plain = dict[str, Any]  # Any: what JSON can hold
+Parsed = TypeVar("Parsed")
+
+
+def parse_object(line: bytes) -> Plain:
+    """Return a JSON object; raise :class:`ValueError` where there is none."""
+    try:
+        plain = json.loads(line, parse_constant=_refuse)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+    if not isinstance(plain, dict):
+        raise ValueError("it is something else")  # noqa: TRY004  # one type for all damage
+    return plain
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"it holds {constant}")
 
 
 def checked(check: Check, name: str, value: object) -> Any:  # noqa: ANN401  # as for Check
@@ -45,7 +65,7 @@ def check_of(hint: object, name: str = "") -> Check:
     if NoneType in arguments:
         inner = check_of(next(part for part in arguments if part is not NoneType), name)
         return lambda value: None if value is None else inner(value)
-    if get_origin(hint) is Sequence:
+    if get_origin(hint) in (Sequence, tuple):
         item = check_of(arguments[0], name)
         return lambda value: tuple(map(item, _instance(value, list, "a list")))
     if get_origin(hint) is Mapping:
@@ -57,7 +77,52 @@ def check_of(hint: object, name: str = "") -> Check:
         return lambda value: integer(value, _MOST[name])
     if name.startswith("accuracy"):
         return lambda value: number(value, 1)
-    return _CHECKS[hint]
+    return _CHECKS[hint] if hint in _CHECKS else _row_check(hint)
+
+
+def _row_check(hint: Any) -> Check:  # noqa: ANN401  # a NamedTuple, which JSON writes as a list
+    checks = [(name, check_of(part, name)) for name, part in get_type_hints(hint).items()]
+
+    def check(value: object) -> Any:  # noqa: ANN401  # as for Check
+        row = _instance(value, list, "a list")
+        try:
+            pairs = zip(checks, row, strict=True)
+            return hint(*(checked(item, name, part) for (name, item), part in pairs))
+        except ValueError as error:
+            raise ValueError(f"valid: {error}") from error
+
+    return check
+
+
+@cache
+def _keys(cls: type, given: frozenset[str]) -> list[tuple[str, str, Check, object]]:
+    """Return name, key, check and default of each field; ``MISSING`` where it is required."""
+    hints, keys = get_type_hints(cls), []
+    for field in fields(cls):
+        if field.name in given:
+            continue
+        hint, default = hints[field.name], field.default
+        if default is MISSING and NoneType in get_args(hint):
+            default = None  # a key that old journals do not have
+        key = field.metadata.get("key", field.name)
+        keys.append((field.name, key, check_of(hint, field.name), default))
+    return keys
+
+
+def parsed(cls: type[Parsed], plain: Plain, **given: Any) -> Parsed:  # noqa: ANN401  # by field
+    """Return a record whose fields are the checked values of a JSON object.
+
+    Unknown keys are ignored. Fields in ``given`` have been checked already.
+    """
+    keys = _keys(cls, frozenset(given))  # type: ignore[arg-type]  # a class can be hashed
+    for name, key, check, default in keys:
+        if key in plain:
+            given[name] = checked(check, key, plain[key])
+        elif default is MISSING:
+            raise ValueError(f"{key} must be there; it is missing")
+        else:
+            given[name] = default
+    return cls(**given)
 
 
 def integer(value: object, most: int = LARGEST) -> int:

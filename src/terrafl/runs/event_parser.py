@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from dataclasses import MISSING, fields
-from functools import cache
 from operator import gt
-from types import NoneType
-from typing import Any, NoReturn, TypeVar, get_args, get_type_hints
 
 from terrafl.runs import events as e
-from terrafl.runs.checks import Check, check_of, checked, integer, number, text
+from terrafl.runs.checks import Plain, check_of, checked, integer, number, parsed, text
 
-__all__ = ["parse_event", "parse_line"]
-
-Plain = dict[str, Any]  # Any: what JSON can hold
-Parsed = TypeVar("Parsed", bound="e.Event | e.Costs")
+__all__ = ["parse_event"]
 
 _TYPES: Mapping[str, type[e.Event]] = {
     cls.kind: cls
@@ -38,21 +30,6 @@ _NOT_MEASURES = ("id", "num_examples")
 _ROUND = check_of(int, "round")
 
 
-def parse_line(line: bytes) -> Plain:
-    """Return the JSON object of a line; raise :class:`ValueError` where there is none."""
-    try:
-        plain = json.loads(line, parse_constant=_refuse)
-    except RecursionError as error:
-        raise ValueError("it is nested too deeply") from error
-    if not isinstance(plain, dict):
-        raise ValueError("it is something else")  # noqa: TRY004  # one type for all damage
-    return plain
-
-
-def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"it holds {constant}")
-
-
 def parse_event(plain: Plain) -> e.Event | None:
     """Return the event of a JSON object; raise :class:`ValueError` for an invalid value.
 
@@ -63,7 +40,7 @@ def parse_event(plain: Plain) -> e.Event | None:
     if kind == e.Evaluation.kind:
         return _evaluation(plain)
     if kind in _TYPES:
-        event = _parsed(_TYPES[kind], plain)
+        event = parsed(_TYPES[kind], plain)
         _require_agreement(event)
         return event
     if "round" not in plain:
@@ -75,38 +52,11 @@ def parse_event(plain: Plain) -> e.Event | None:
     return e.Decision(name=kind, round=round_number, details=details)
 
 
-@cache
-def _keys(cls: type, given: frozenset[str]) -> list[tuple[str, str, Check, object]]:
-    """Return name, key, check and default of each field; ``MISSING`` where it is required."""
-    hints, keys = get_type_hints(cls), []
-    for field in fields(cls):
-        if field.name in given:
-            continue
-        hint, default = hints[field.name], field.default
-        if default is MISSING and NoneType in get_args(hint):
-            default = None  # a key that old journals do not have
-        key = field.metadata.get("key", field.name)
-        keys.append((field.name, key, check_of(hint, field.name), default))
-    return keys
-
-
-def _parsed(cls: type[Parsed], plain: Plain, **given: Any) -> Parsed:  # noqa: ANN401  # by field
-    keys = _keys(cls, frozenset(given))  # type: ignore[arg-type]  # a class can be hashed
-    for name, key, check, default in keys:
-        if key in plain:
-            given[name] = checked(check, key, plain[key])
-        elif default is MISSING:
-            raise ValueError(f"{key} must be there; it is missing")
-        else:
-            given[name] = default
-    return cls(**given)
-
-
 def _evaluation(plain: Plain) -> e.Event:
     if "seconds" in plain and "accuracy" not in plain:
-        return _parsed(e.EvaluationTime, plain)
+        return parsed(e.EvaluationTime, plain)
     plain.setdefault("accuracy_participating", plain.get("accuracy"))  # not in old journals
-    return _parsed(e.Evaluation, plain, costs=_parsed(e.Costs, plain))
+    return parsed(e.Evaluation, plain, costs=parsed(e.Costs, plain))
 
 
 def _split(plain: Plain) -> e.Split:
@@ -124,7 +74,7 @@ def _split(plain: Plain) -> e.Split:
     )
     tau = checked(integer, "tau", plain["tau"])
     plain.setdefault("hard", [client.id for client in clients[tau:]])
-    split = _parsed(e.Split, plain, measure=measure, clients=clients)
+    split = parsed(e.Split, plain, measure=measure, clients=clients)
     if max(split.k_q1, split.k_q3, split.tau) > len(clients):
         raise ValueError(f"k_q1, k_q3 and tau must be at most {len(clients)}, the clients")
     return split

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from terrafl.errors import RunFolderError
-from terrafl.runs.event_parser import parse_event, parse_line
+from terrafl.runs.checks import parse_object
+from terrafl.runs.event_parser import parse_event
 from terrafl.runs.events import Event
 
 __all__ = ["read_events", "read_lines"]
@@ -26,13 +27,13 @@ def read_events(path: Path) -> Iterator[Event]:
     RunFolderError
         For a file that cannot be read or a value that is invalid, with the number of its line.
     """
-    events = _read(path, lambda line: parse_event(parse_line(line)))
+    events = _read(path, lambda line: parse_event(parse_object(line)))
     return (event for event in events if event is not None)
 
 
 def read_lines(path: Path) -> Iterator[dict[str, Any]]:  # Any: what JSON can hold
     """Yield the lines of a journal as JSON objects whose values are not checked."""
-    return _read(path, parse_line)
+    return _read(path, parse_object)
 
 
 def _read(path: Path, parse: Callable[[bytes], Item]) -> Iterator[Item]:

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, fields
 
 from terrafl.errors import RunFolderError
-from terrafl.runs.checks import check_of, checked, text
+from terrafl.runs.checks import check_of, checked, parsed
 from terrafl.runs.config_file import Plain, read_config_file
 from terrafl.runs.events import Costs
 from terrafl.runs.folder import RunFolder
-from terrafl.runs.summary import Summary
+from terrafl.runs.summary import Labels, Summary
 
 __all__ = ["initial_summary"]
 
-_LABELS = (
-    *("dataset", "scenario", "profile", "model"),
-    *("selector", "variant", "algorithm", "experiment"),
-)
+_UNNAMED = dict.fromkeys((field.name for field in fields(Labels)), "") | {"seed": 0}
 
 
 def initial_summary(folder: RunFolder) -> Summary:
@@ -41,7 +38,7 @@ def initial_summary(folder: RunFolder) -> Summary:
             f"{folder.config} must be the configuration of a terrafl run: {error}."
         ) from error
     return Summary(
-        **labels,
+        **asdict(labels),
         rounds=0,
         stopped="",
         **asdict(Costs()),
@@ -54,12 +51,12 @@ def initial_summary(folder: RunFolder) -> Summary:
     )
 
 
-def _labels(plain: Plain) -> Plain:
+def _labels(plain: Plain) -> Labels:
     table = _table(plain["labels"]) if "labels" in plain else _names(plain)
-    labels: Plain = {key: checked(text, key, table.get(key, "")) for key in _LABELS}
-    if not labels["selector"] or not labels["algorithm"]:
+    labels = parsed(Labels, _UNNAMED | table)
+    if not labels.selector or not labels.algorithm:
         raise ValueError("it must name a selector and an algorithm")
-    return labels | {"seed": checked(check_of(int, "seed"), "seed", table.get("seed", 0))}
+    return labels
 
 
 def _names(plain: Plain) -> Plain:
@@ -68,8 +65,7 @@ def _names(plain: Plain) -> Plain:
     strategies = [_table(part).get("name", "") for part in parts] if isinstance(parts, list) else []
     model = plain.get("model", "")
     return {
-        **{key: plain.get(key, "") for key in ("dataset", "scenario", "profile")},
-        "seed": plain.get("seed", 0),
+        **{key: plain[key] for key in ("dataset", "scenario", "profile", "seed") if key in plain},
         "model": model if isinstance(model, str) else _table(model).get("name", ""),
         "selector": _table(plain.get("selector")).get("name", ""),
         "algorithm": _table(plain.get("algorithm")).get("name", "")

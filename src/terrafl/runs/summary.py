@@ -6,10 +6,10 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import NamedTuple, get_type_hints
+from typing import NamedTuple
 
 from terrafl.errors import RunFolderError
-from terrafl.runs.checks import check_of, checked
+from terrafl.runs.checks import parse_object, parsed
 
 __all__ = ["Labels", "Point", "Summary"]
 
@@ -48,21 +48,15 @@ class Labels:
     seed: int
     profile: str
     variant: str
-    experiment: str
+    experiment: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Summary:
-    """The results and the costs of a run.
+class Summary(Labels):
+    """The labels, the results and the costs of a run.
 
     Parameters
     ----------
-    dataset, scenario, model, selector, algorithm, seed
-        What was run; ``scenario`` is empty for a custom configuration.
-    profile
-        The sweep's profile (``paper``, ``laptop``, ``smoke``), empty outside a sweep.
-    variant
-        The selector's settings that differ from its defaults, empty if none does.
     rounds
         Rounds completed.
     stopped
@@ -89,21 +83,11 @@ class Summary:
         Every evaluation.
     versions
         Versions of what the result depends on.
-    experiment
-        Digest of all settings but seed and selector: runs that may be compared share it.
     metric
         The name of the score that the accuracies are, such as ``r2``; left out of the file where
         it is ``accuracy``.
     """
 
-    dataset: str
-    scenario: str
-    model: str
-    selector: str
-    algorithm: str
-    seed: int
-    profile: str
-    variant: str
     rounds: int
     stopped: str
     client_updates: int
@@ -119,42 +103,26 @@ class Summary:
     mean_last_ten: float
     curve: tuple[Point, ...]
     versions: Mapping[str, str]
-    experiment: str = ""
     metric: str = "accuracy"
 
     def to_json(self) -> bytes:
         """Return the file's content."""
         plain = asdict(self)
-        if self.metric == "accuracy":
-            del plain["metric"]
+        plain["experiment"] = plain.pop("experiment")  # the last key, as in older files
+        metric = plain.pop("metric")
+        if metric != "accuracy":
+            plain["metric"] = metric
         return json.dumps(plain, indent=1, allow_nan=False).encode() + b"\n"
 
     @classmethod
     def read(cls, path: Path) -> Summary:
         """Read a summary file."""
-        from pydantic import TypeAdapter, ValidationError
-
         try:
-            summary = TypeAdapter(cls).validate_json(path.read_bytes(), strict=True)
-            _require_ranges(summary)
+            return parsed(cls, parse_object(path.read_bytes()))
         except OSError as error:
             raise RunFolderError(f"{path} cannot be read: {error.strerror}.") from error
         except ValueError as error:
-            reason = str(error)
-            if isinstance(error, ValidationError):
-                first = error.errors()[0]
-                place = ".".join(str(part) for part in first["loc"])
-                reason = f"{place and place + ': '}{first['msg']}"
             raise RunFolderError(
                 f"{path} must be the summary of a terrafl run; it is damaged or something else "
-                f"({reason})."
+                f"({error})."
             ) from error
-        return summary
-
-
-def _require_ranges(summary: Summary) -> None:
-    """Refuse numbers that are not finite or out of range; the types are right already."""
-    for record in (summary, *summary.curve):
-        for name, hint in get_type_hints(type(record)).items():
-            if hint in (int, float):
-                checked(check_of(hint, name), name, getattr(record, name))

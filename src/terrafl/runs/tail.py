@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from terrafl.runs.event_parser import parse_event, parse_line
+from terrafl.runs.checks import parse_object
+from terrafl.runs.event_parser import parse_event
 from terrafl.runs.events import Event
 
 __all__ = ["News", "Tail"]
@@ -74,7 +75,7 @@ class Tail:
         for line in whole.splitlines():
             self._lines += 1
             try:
-                event = parse_event(parse_line(line))
+                event = parse_event(parse_object(line))
             except ValueError as error:
                 name = self.path.name
                 self.problem = self.problem or f"{name}, line {self._lines}, is damaged: {error}"

@@ -5,18 +5,17 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from threading import Lock
 from typing import Any
 
 from terrafl.errors import RunFolderError
-from terrafl.reports.bundle import group_plain, run_plain
-from terrafl.reports.collect import Run
+from terrafl.reports import bundle
 from terrafl.reports.comparison import compare
 from terrafl.reports.html import render_sections
 from terrafl.reports.live.watched import Watched, WatchedRun
 from terrafl.reports.sections import Section, Study, make_sections
-from terrafl.reports.wire import curve_columns, federation_columns, step_columns
+from terrafl.runs import Labels
 
 __all__ = ["Feed", "Overview"]
 
@@ -30,6 +29,7 @@ class Overview:
 
     watched: Watched
     sections: list[Section] = field(default_factory=list)
+    places: dict[int, tuple[str, int]] = field(default_factory=dict)  # slug and method, by folder
     version: int = 0
     message: str = ""
     lock: Lock = field(default_factory=Lock)  # reading and sending are different threads
@@ -50,16 +50,16 @@ class Overview:
         studies = {run.number: run.study() for run in runs if run.trace.evaluations}
         self.sections = _sections(studies)
         self.version += 1
-        places = [
-            [number, section.slug, method]
-            for number, study in studies.items()
+        self.places = {
+            id(study.run.folder): (section.slug, method)
             for section in self.sections
             for method, of_method in enumerate(section.studies)
-            if any(other.run.folder is study.run.folder for other in of_method)
-        ]
+            for study in of_method
+        }
+        numbers = {id(study.run.folder): number for number, study in studies.items()}
         plain = {
-            "groups": [group_plain(section) for section in self.sections],
-            "places": places,
+            "groups": [bundle.group_plain(section) for section in self.sections],
+            "places": [[n, *self.places[key]] for key, n in numbers.items() if key in self.places],
             "html": render_sections(self.sections),
             "unreadable": self.watched.unreadable,
         }
@@ -72,38 +72,31 @@ def _sections(studies: dict[int, Study]) -> list[Section]:
     runs = {
         id(study.run.folder): study
         if twins[_identity(study)] == 1
-        else replace(study, run=_named_by_folder(study.run))
+        else _named(study, ", ".join(filter(None, [study.run.summary.variant, study.run.name])))
         for study in studies.values()
     }
     try:
         comparison = compare(study.run for study in runs.values())
     except RunFolderError:  # names that were chosen to collide: folders do not
-        runs = {key: replace(s, run=_named(s.run, s.run.name)) for key, s in runs.items()}
+        runs = {key: _named(study, study.run.name) for key, study in runs.items()}
         comparison = compare(study.run for study in runs.values())
     return make_sections(comparison, lambda run: runs[id(run.folder)])
 
 
 def _identity(study: Study) -> tuple[object, ...]:
-    s = study.run.summary
-    problem = (s.scenario, s.dataset, s.model, s.profile, s.experiment, s.algorithm)
-    return (*problem, s.selector, s.variant, s.seed)
+    return tuple(getattr(study.run.summary, label.name) for label in fields(Labels))
 
 
-def _named_by_folder(run: Run) -> Run:
-    return _named(run, ", ".join(filter(None, [run.summary.variant, run.name])))
-
-
-def _named(run: Run, variant: str) -> Run:
-    return replace(run, summary=replace(run.summary, variant=variant))
+def _named(study: Study, variant: str) -> Study:
+    summary = replace(study.run.summary, variant=variant)
+    return replace(study, run=replace(study.run, summary=summary))
 
 
 @dataclass(slots=True)
 class _Sent:
     """What one page knows of a run."""
 
-    generation: int = -1
-    version: int = -1
-    status: str = ""
+    state: tuple[int, int, str] = (-1, -1, "")  # generation, version and status
     steps: int = 0
     points: int = 0
     clients: int = 0
@@ -139,15 +132,12 @@ class Feed:
 
     def _run_news(self, run: WatchedRun) -> Iterator[str]:
         sent = self._sent.setdefault(run.number, _Sent())
-        if (sent.generation, sent.version, sent.status) == (
-            run.generation,
-            run.version,
-            run.status,
-        ):
+        state = (run.generation, run.version, run.status)
+        if sent.state == state:
             return
-        if sent.generation != run.generation:
+        if sent.state[0] != run.generation:
             sent = self._sent[run.number] = _Sent()
-        sent.generation, sent.version, sent.status = run.generation, run.version, run.status
+        sent.state = state
         total = len(run.trace.steps)
         while True:
             start = max(0, sent.steps - 1)  # the newest one may have been incomplete
@@ -158,28 +148,21 @@ class Feed:
                 return
 
     def _plain(self, run: WatchedRun, sent: _Sent, start: int, end: int) -> dict[str, Any]:
-        trace = run.trace
-        plain = run_plain(run.study(), *self._place(run), run.number)
+        trace, place = run.trace, self.overview.places.get(id(run.folder), ("", -1))
+        plain = bundle.run_plain(run.study(), *place, run.number)
         plain |= {
             "status": run.status,
             "done": run.done,
             "steps_from": start,
-            "steps": step_columns(trace.steps[start:end]),
+            "steps": bundle.step_columns(trace.steps[start:end]),
             "curve_from": sent.points,
-            "curve": curve_columns(trace.points(), trace.seconds(), start=sent.points),
+            "curve": bundle.curve_columns(trace.points(), trace.seconds(), start=sent.points),
         }
         sent.points = len(trace.evaluations)
         if sent.clients != len(trace.federation.ids):
             sent.clients = len(trace.federation.ids)
-            plain["federation"] = federation_columns(trace.federation)
+            plain["federation"] = bundle.federation_columns(trace.federation)
         return plain
-
-    def _place(self, run: WatchedRun) -> tuple[str, int]:
-        for section in self.overview.sections:
-            for method, studies in enumerate(section.studies):
-                if any(study.run.folder is run.folder for study in studies):
-                    return section.slug, method
-        return "", -1
 
 
 def _message(event: str, plain: object) -> str:
