@@ -6,7 +6,7 @@ from terrafl._lazy import lazily
 
 if TYPE_CHECKING:
     from terrafl.models.backbones.catalog import BACKBONES as BACKBONES
-    from terrafl.models.backbones.protocol import Backbone as Backbone
+    from terrafl.models.backbones.catalog import Backbone as Backbone
     from terrafl.models.layout import Layout as Layout
     from terrafl.models.networks import MODELS as MODELS
     from terrafl.models.networks.har import HARCNN as HARCNN

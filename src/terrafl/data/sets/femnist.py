@@ -21,6 +21,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -35,6 +36,7 @@ from terrafl.data.leaf import read_users
 from terrafl.data.npz import Arrays
 from terrafl.data.parquet import Rows, num_rows, read_rows
 from terrafl.errors import DataError
+from terrafl.folders import sha256_of
 
 __all__ = ["FEMNIST", "WriterFolder"]
 
@@ -67,7 +69,9 @@ class WriterFolder(Published[Arrays]):
     def read(self, path: Path, progress: Progress | None = None) -> Arrays:
         """Return the arrays, made the first time and mapped later."""
         leaf, parquet = _leaf(path), _parquet(path)
-        key = _digest([file for files in leaf.values() for file in files] or parquet)
+        digest = hashlib.sha256()
+        for file in list(chain(*leaf.values())) or parquet:
+            digest.update(bytes.fromhex(sha256_of(file)))
 
         def make(folder: Path) -> Arrays:
             if not leaf:
@@ -79,7 +83,7 @@ class WriterFolder(Published[Arrays]):
             )
             return train | test
 
-        return cached_arrays(cache_place(path, f"femnist-{key[:16]}"), make)
+        return cached_arrays(cache_place(path, f"femnist-{digest.hexdigest()[:16]}"), make)
 
 
 def _leaf(folder: Path) -> dict[str, list[Path]]:
@@ -90,17 +94,6 @@ def _leaf(folder: Path) -> dict[str, list[Path]]:
 
 def _parquet(folder: Path) -> list[Path]:
     return sorted(folder.glob("*.parquet"))
-
-
-def _digest(files: Sequence[Path]) -> str:
-    digest = hashlib.sha256()
-    for file in files:
-        try:
-            with file.open("rb") as stream:
-                digest.update(hashlib.file_digest(stream, "sha256").digest())
-        except OSError as error:
-            raise DataError(f"{file} must be readable; got: {error}.") from error
-    return digest.hexdigest()
 
 
 def _leaf_rows(paths: Sequence[Path]) -> Iterator[Rows]:

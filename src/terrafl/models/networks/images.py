@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from terrafl.models.networks.protocol import image_shape
+from terrafl.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from torch import nn
@@ -40,7 +40,7 @@ class FMNISTCNN:
         """Return the network with Xavier-uniform initial weights and the gain of ReLU."""
         from torch import nn
 
-        channels, height, width = image_shape(input_shape, self.name, smallest=16)
+        channels, height, width = _image_shape(input_shape, self.name, smallest=16)
         hics = self.variant == "hics"
         layers: OrderedDict[str, nn.Module] = OrderedDict()
         for i, (inputs, outputs) in enumerate([(channels, 32), (32, 32)], start=1):
@@ -88,7 +88,7 @@ class CIFAR10CNN:
         """Return the network with Xavier-uniform initial weights and the gain of ReLU."""
         from torch import nn
 
-        channels, height, width = image_shape(input_shape, self.name, smallest=18)
+        channels, height, width = _image_shape(input_shape, self.name, smallest=18)
         layers: OrderedDict[str, nn.Module] = OrderedDict()
         for i, (inputs, outputs) in enumerate([(channels, 32), (32, 64), (64, 64)], start=1):
             layers[f"conv{i}"] = nn.Conv2d(inputs, outputs, kernel_size=3)
@@ -131,7 +131,7 @@ class CIFAR100CNN:
         """Return the network with torch's default initial weights."""
         from torch import nn
 
-        shape = image_shape(input_shape, self.name, smallest=16)
+        shape = _image_shape(input_shape, self.name, smallest=16)
         layers, width = _convolutions(shape, (64, 128))
         layers["hidden1"] = nn.Linear(width, 256)
         layers["relu3"] = nn.ReLU()
@@ -161,12 +161,23 @@ class FEMNISTCNN:
         """Return the network with torch's default initial weights."""
         from torch import nn
 
-        shape = image_shape(input_shape, self.name, smallest=4)
+        shape = _image_shape(input_shape, self.name, smallest=4)
         layers, width = _convolutions(shape, (32, 64), padding=2)
         layers["hidden"] = nn.Linear(width, 512)
         layers["relu3"] = nn.ReLU()
         layers["head"] = nn.Linear(512, num_classes)
         return nn.Sequential(layers)
+
+
+def _image_shape(shape: tuple[int, ...], model: str, *, smallest: int) -> tuple[int, int, int]:
+    """Return channels, height and width; raise if the network cannot use this shape."""
+    if len(shape) != 3 or min(shape[1:]) < smallest:
+        raise ConfigurationError(
+            f"{model} needs images of at least {smallest} x {smallest} pixels; "
+            f"got inputs of shape {shape}: use model mlp or linear."
+        )
+    channels, height, width = shape
+    return channels, height, width
 
 
 def _convolutions(

@@ -111,7 +111,12 @@ class HiCSFL(Selector):
 
     def draw(self, context: Context) -> Cohort:
         """Draw unknown clients during the warm-up, and known clients from clusters."""
-        self._check_population(context)
+        if len(context.population) > self.max_population:
+            raise ConfigurationError(
+                f"hics accepts at most max_population = {self.max_population} clients, because "
+                f"its cost grows with the cube of their number; got {len(context.population)}: "
+                "raise max_population or choose another selector."
+            )
         self._memory.align(context.population)
         reachable = context.eligible()
         is_known = self._memory.known()
@@ -123,14 +128,6 @@ class HiCSFL(Selector):
         names = context.population.names
         why |= {"visited": sorted(names(visited))}
         return Cohort.of(names(np.concatenate([visited, guided])), {"event": "drawn", **why})
-
-    def _check_population(self, context: Context) -> None:
-        if len(context.population) > self.max_population:
-            raise ConfigurationError(
-                f"hics accepts at most max_population = {self.max_population} clients, because "
-                f"its cost grows with the cube of their number; got {len(context.population)}: "
-                "raise max_population or choose another selector."
-            )
 
     def _num_visits(self, context: Context, wanted: int, known: int, unknown: int) -> int:
         """Return the number of places that go to unknown clients."""
