@@ -19,7 +19,7 @@ Caldas et al., "LEAF: A Benchmark for Federated Settings", 2018; Cohen et al., "
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -32,9 +32,8 @@ from terrafl.data.dataset import Examples, Normalisation
 from terrafl.data.entry import Decoded, Entry
 from terrafl.data.files import DataFile, Progress, Published
 from terrafl.data.holdout import hold_out
-from terrafl.data.leaf import read_users
 from terrafl.data.npz import Arrays
-from terrafl.data.parquet import Rows, num_rows, read_rows
+from terrafl.data.writers import Rows, num_rows, read_rows, read_users
 from terrafl.errors import DataError
 from terrafl.folders import sha256_of
 
@@ -78,7 +77,13 @@ class WriterFolder(Published[Arrays]):
                 rows = read_rows(parquet, side=_SIDE)
                 return _write(rows, num_rows(parquet), folder, "", progress)
             train, test = (
-                _write(_leaf_rows(files), None, folder, f"{part}_", progress)
+                _write(
+                    chain.from_iterable(read_users(file, side=_SIDE) for file in files),
+                    None,
+                    folder,
+                    f"{part}_",
+                    progress,
+                )
                 for part, files in leaf.items()
             )
             return train | test
@@ -94,13 +99,6 @@ def _leaf(folder: Path) -> dict[str, list[Path]]:
 
 def _parquet(folder: Path) -> list[Path]:
     return sorted(folder.glob("*.parquet"))
-
-
-def _leaf_rows(paths: Sequence[Path]) -> Iterator[Rows]:
-    for path in paths:
-        for user in read_users(path, _SIDE * _SIDE):
-            images = user.x.reshape(-1, 1, _SIDE, _SIDE)
-            yield Rows(images, user.y, [user.name] * len(user.y))
 
 
 def _write(
