@@ -76,17 +76,11 @@ class WriterFolder(Published[Arrays]):
             if not leaf:
                 rows = read_rows(parquet, side=_SIDE)
                 return _write(rows, num_rows(parquet), folder, "", progress)
-            train, test = (
-                _write(
-                    chain.from_iterable(read_users(file, side=_SIDE) for file in files),
-                    None,
-                    folder,
-                    f"{part}_",
-                    progress,
-                )
-                for part, files in leaf.items()
-            )
-            return train | test
+            arrays: dict[str, NDArray[np.generic]] = {}
+            for part, files in leaf.items():
+                rows = (user for file in files for user in read_users(file, side=_SIDE))
+                arrays |= _write(rows, None, folder, f"{part}_", progress)
+            return arrays
 
         return cached_arrays(cache_place(path, f"femnist-{digest.hexdigest()[:16]}"), make)
 

@@ -108,10 +108,8 @@ class ImageTree(Published[Arrays]):
             content = _read(path / name)
             digest.update(content)
             yield name, content
-        if digest.hexdigest() != self.sha256:
-            raise DataError(
-                f"the sha256 of {path}'s files must be {self.sha256}; got {digest.hexdigest()}."
-            )
+        if (found := digest.hexdigest()) != self.sha256:
+            raise DataError(f"the sha256 of {path}'s files must be {self.sha256}; got {found}.")
 
     def _wnids(self, path: Path) -> list[str]:
         """Return the classes in the order of their names, which is the order of labels."""

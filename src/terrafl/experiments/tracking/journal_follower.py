@@ -5,18 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from terrafl.experiments.tracking.protocol import MakeTracker, Parameter
-from terrafl.runs import RunFolder, Tail
+from terrafl.runs import RunFolder, Tail, events
 from terrafl.runs.config_file import read_settings
-from terrafl.runs.events import (
-    Cohort,
-    Evaluation,
-    EvaluationTime,
-    Event,
-    IterationTime,
-    Refused,
-    SelectionTime,
-    Split,
-)
 
 __all__ = ["JournalFollower", "parameters"]
 
@@ -50,10 +40,10 @@ class JournalFollower:
 
     def update(self, rounds_done: int) -> None:
         """Pass on the rounds completed since the last call."""
-        restarted, events = self._journal.read()
+        restarted, new_events = self._journal.read()
         if restarted:  # cut back to its checkpoint
             self._rounds.clear()
-        for event in events:
+        for event in new_events:
             number = getattr(event, "round", -1)
             if number >= self._passed:
                 _add(event, self._rounds.setdefault(number, dict.fromkeys(_COUNTS, 0.0)))
@@ -69,9 +59,9 @@ class JournalFollower:
         total = max(self._seconds.values(), default=0.0)
         for event in self._timings.read().events:
             match event:
-                case IterationTime():
+                case events.IterationTime():
                     total += event.train_s
-                case SelectionTime() | EvaluationTime():
+                case events.SelectionTime() | events.EvaluationTime():
                     total += event.seconds
                 case _:
                     continue
@@ -95,15 +85,15 @@ class JournalFollower:
         self._tracker.close()
 
 
-def _add(event: Event, values: dict[str, float]) -> None:
+def _add(event: events.Event, values: dict[str, float]) -> None:
     """Add one event of the journal to the numbers of its round."""
     match event:
-        case Cohort():
+        case events.Cohort():
             values["round/iterations"] += 1
             values["round/client_updates"] += len(event.clients)
-        case Refused():
+        case events.Refused():
             values["round/reports_refused"] += 1
-        case Evaluation():
+        case events.Evaluation():
             values |= {
                 "accuracy/pooled": event.accuracy,
                 "accuracy/participating": event.accuracy_participating,
@@ -112,7 +102,7 @@ def _add(event: Event, values: dict[str, float]) -> None:
             }
             if event.loss is not None:
                 values["loss/pooled"] = event.loss
-        case Split():
+        case events.Split():
             # A round's first split is of all clients drawn; later ones see hard clients only.
             if event.iteration == 0 and event.measure == "update_norm":
                 norms = [client.value for client in event.clients]
