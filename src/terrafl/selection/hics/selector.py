@@ -123,7 +123,10 @@ class HiCSFL(Selector):
         known, unknown = reachable[is_known[reachable]], reachable[~is_known[reachable]]
         wanted = min(context.clients_per_round, len(reachable))
         visits = self._num_visits(context, wanted, len(known), len(unknown))
-        visited = self._visit(context, unknown, visits)
+        if self.compat == "released":
+            visited = unknown[:visits]
+        else:
+            visited = context.generator.choice(unknown, size=visits, replace=False)
         guided, why = self._guide(context, known, wanted - visits)
         names = context.population.names
         why |= {"visited": sorted(names(visited))}
@@ -138,11 +141,6 @@ class HiCSFL(Selector):
             scheduled, later = max(1, population // per_round), 0
         most = wanted if context.round < scheduled else later
         return max(min(most, unknown), wanted - known)
-
-    def _visit(self, context: Context, unknown: Positions, count: int) -> Positions:
-        if self.compat == "released":
-            return unknown[:count]
-        return context.generator.choice(unknown, size=count, replace=False)
 
     def _guide(
         self, context: Context, clients: Positions, count: int
