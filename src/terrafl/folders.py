@@ -1,11 +1,14 @@
-"""The folders of data sets and pretrained weights."""
+"""The folders and checksums of data sets and pretrained weights."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 from pathlib import Path
 
-__all__ = ["chosen", "home", "user_cache"]
+from terrafl.errors import DataError
+
+__all__ = ["chosen", "home", "require_sha256", "sha256_of", "user_cache"]
 
 
 def chosen(root: Path | None) -> Path | None:
@@ -24,3 +27,21 @@ def user_cache() -> Path:
     base = Path(os.environ.get("XDG_CACHE_HOME") or "")
     # The XDG specification says that a relative path must be ignored.
     return (base if base.is_absolute() else Path("~/.cache").expanduser()) / "terrafl"
+
+
+def sha256_of(path: Path, size: int | None = None) -> str:
+    """Return the SHA-256 of a file, in hexadecimal; raise if it has another length than given."""
+    try:
+        with path.open("rb") as stream:
+            found = os.fstat(stream.fileno()).st_size
+            if size not in (None, found):
+                raise DataError(f"{path} must have {size} bytes; got {found}.")
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError as error:
+        raise DataError(f"{path} must be readable; got: {error}.") from error
+
+
+def require_sha256(path: Path, sha256: str, size: int | None = None) -> None:
+    """Raise unless a file has this SHA-256 and, if it is given, this length in bytes."""
+    if (digest := sha256_of(path, size)) != sha256:
+        raise DataError(f"the sha256 of {path} must be {sha256}; got {digest}.")

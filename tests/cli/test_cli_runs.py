@@ -236,7 +236,7 @@ def test_a_full_disk_is_one_sentence(terrafl, tiny):
 
     assert said.code == 1
     assert said.err.endswith(
-        "error: here cannot be written: File too large. What was done is kept: mend that, then "
+        "error: here cannot be written: File too large. The work so far is kept: fix that, then "
         "try again.\n"
     )
 

@@ -112,7 +112,7 @@ terrafl("resume", run)
     (full, complaint), (still_full, _), (code, _) = said
     assert (full, still_full, code) == (1, 1, 0)
     assert complaint.startswith("error: ")
-    assert "cannot be written: No space left on device. What was done is kept" in complaint
+    assert "cannot be written: No space left on device. The work so far is kept" in complaint
     assert "terrafl resume" in complaint
     assert complaint.count("\n") == 1
     assert {name: files[name] for name in whole} == whole

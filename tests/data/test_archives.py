@@ -17,8 +17,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from terrafl.data.archives import Archive, unpacked
+from terrafl.data.download import fetch_entry
 from terrafl.data.entry import Entry
-from terrafl.data.fetching import fetch_entry
 from terrafl.data.files import DataFile
 from terrafl.errors import DataError
 

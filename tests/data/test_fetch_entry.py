@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from terrafl.data.download import fetch_entry
 from terrafl.data.entry import Entry
-from terrafl.data.fetching import fetch_entry
 from terrafl.data.sets import FMNIST
 from terrafl.errors import DataError
 

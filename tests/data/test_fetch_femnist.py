@@ -13,7 +13,7 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from terrafl.cli.data import app
-from terrafl.data.fetching import fetch_entry
+from terrafl.data.download import fetch_entry
 from terrafl.data.sets import FEMNIST
 from terrafl.errors import DataError
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from terrafl.data.fetching import fetch_entry
+from terrafl.data.download import fetch_entry
 from terrafl.data.sets import TINY_IMAGENET
 from terrafl.data.sets.tiny_imagenet import ImageTree
 from terrafl.errors import DataError

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from terrafl.data.fetching import fetch_entry
+from terrafl.data.download import fetch_entry
 from terrafl.data.npz import ArraysFile, digest_of
 from terrafl.data.sets import HAR
 from terrafl.data.sets.har import chains, read_windows

@@ -5,10 +5,10 @@ import json
 import numpy as np
 import pytest
 
-from terrafl.data.leaf import read_users
+from terrafl.data.writers import read_users
 from terrafl.errors import DataError
 
-PIXELS = 4
+SIDE = 2
 
 
 def _made() -> dict[str, object]:
@@ -28,7 +28,7 @@ def file(tmp_path):
     def write(content):
         path = tmp_path / "all_data_0.json"
         path.write_text(content if isinstance(content, str) else json.dumps(content))
-        return read_users(path, PIXELS)
+        return read_users(path, side=SIDE)
 
     return write
 
@@ -36,9 +36,9 @@ def file(tmp_path):
 def test_users_come_one_by_one_with_pixels_in_steps_of_a_byte(file):
     first, second = file(_made())
 
-    assert (first.name, first.y.tolist()) == ("f0000_14", [0, 61])
-    assert first.x.tolist() == [[0, 255, 51, 102], [255, 255, 255, 0]]
-    assert (second.name, second.x.tolist()) == ("f0001_41", [[153, 204, 255, 255]])
+    assert (first.writer, first.y.tolist()) == (["f0000_14"] * 2, [0, 61])
+    assert first.x.tolist() == [[[[0, 255], [51, 102]]], [[[255, 255], [255, 0]]]]
+    assert (second.writer, second.x.tolist()) == (["f0001_41"], [[[[153, 204], [255, 255]]]])
     assert first.x.dtype == np.uint8
 
 
@@ -85,7 +85,7 @@ def test_the_order_of_the_keys_does_not_matter(file):
 
     users = list(file({key: made[key] for key in reversed(made)}))
 
-    assert [user.name for user in users] == made["users"]
+    assert [user.writer[0] for user in users] == made["users"]
 
 
 @pytest.mark.parametrize(
@@ -132,4 +132,4 @@ def test_a_file_that_is_cut_short_is_refused(file, part):
 
 def test_a_missing_file_is_one_sentence(tmp_path):
     with pytest.raises(DataError, match="must be a readable JSON file"):
-        next(read_users(tmp_path / "all_data_0.json", PIXELS))
+        next(read_users(tmp_path / "all_data_0.json", side=SIDE))

@@ -153,7 +153,7 @@ def test_absurd_steps_do_not_end_a_run(tiny, tmp_path):
 OWN = '''
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import ClassVar
 
 from terrafl.selection import Cohort, Selector

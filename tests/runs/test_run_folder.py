@@ -134,7 +134,7 @@ def test_a_file_that_cannot_be_written_says_what_is_kept_and_what_to_do(tmp_path
         folder.config.touch()
 
     with (
-        pytest.raises(StorageError, match=rf"No space left.*is kept: mend that, then.*{hint}"),
+        pytest.raises(StorageError, match=rf"No space left.*is kept: fix that, then.*{hint}"),
         folder.writing(),
     ):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

@@ -83,13 +83,13 @@ def test_by_default_the_run_stops_and_says_who_failed_and_why(frail, tmp_path, w
     message = str(stopped.value)
     assert message.startswith("training client ")
     assert "failed in round 0, iteration 0: RuntimeError: no batch of this length" in message
-    assert f"(stops_{workers}.py, line 11). What was done is kept" in message
+    assert f"(stops_{workers}.py, line 11). The work so far is kept" in message
     assert "\n" not in message
 
 
 def test_once_the_cause_is_mended_the_run_goes_on_as_if_nothing_had_happened(frail, tmp_path):
     config = frail(RAISES, name="mends")
-    with pytest.raises(TerraflError, match="What was done is kept"):
+    with pytest.raises(TerraflError, match="The work so far is kept"):
         execute(config, tmp_path / "run")
 
     (tmp_path / "mended").touch()

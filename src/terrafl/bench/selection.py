@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from terrafl.bench.meter import seconds_of
+from terrafl.data.partition.partition import numbered
 from terrafl.errors import ConfigurationError
 from terrafl.seeds import stream
 from terrafl.selection import SELECTORS, Context, Population, Report, Selector, split
@@ -38,9 +39,7 @@ def measure_selection(scales: Sequence[int] = SCALES, repetitions: int = 7) -> l
         rows.append(_split_row("split", norms, sizes, repetitions))
         spaced, equal = generator.permutation(scale).astype(np.float64), np.full(scale, 600)
         rows.append(_split_row("split near ties", spaced, equal, repetitions))
-        width = len(str(scale - 1))
-        ids = np.strings.zfill(np.arange(scale).astype(np.str_), width)
-        population = Population(ids, sizes)
+        population = Population(numbered(scale), sizes)
         memory = (population.ids.nbytes + population.sizes.nbytes) / scale
         for name, cls in SELECTORS.items():
             rows.append(_selector_row(name, cls(), population, memory, repetitions))

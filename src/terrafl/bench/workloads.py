@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from terrafl.algorithms import FedAvg
-from terrafl.data import Dataset, Examples, Iid, load
-from terrafl.data.dataset import Normalisation
+from terrafl.data import Dataset, Examples, Iid, Normalisation, load
 from terrafl.errors import DataError
 from terrafl.experiments.config import RunConfig
 from terrafl.models import FEMNISTCNN, MLP, Model

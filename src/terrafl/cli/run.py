@@ -34,9 +34,8 @@ def run(
     **options: Unpack[o.RunOptions],
 ) -> None:
     """Train one federation with one selector."""
-    resolved = configure(
-        selector=selector, algorithm=algorithm, seed=seed, trust=trust, **o.to_settings(options)
-    )
+    settings = o.to_settings(options) | {"trust": trust}
+    resolved = configure(selector=selector, algorithm=algorithm, seed=seed, **settings)
     name = f"{resolved.scenario or Path(resolved.dataset).stem}-{resolved.run_name}"
     prepare([resolved], workers=workers or default_workers(), quiet=quiet)
     folder = out or Path("runs") / name

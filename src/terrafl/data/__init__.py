@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from terrafl.data.npz_dataset import is_npz_path as is_npz_path
     from terrafl.data.partition import PARTITIONERS as PARTITIONERS
     from terrafl.data.partition.alpha_groups import AlphaGroups as AlphaGroups
-    from terrafl.data.partition.iid import Iid as Iid
+    from terrafl.data.partition.iid_and_shards import Iid as Iid
+    from terrafl.data.partition.iid_and_shards import Shards as Shards
     from terrafl.data.partition.label_dirichlet import LabelDirichlet as LabelDirichlet
     from terrafl.data.partition.owner import ByOwner as ByOwner
     from terrafl.data.partition.partition import Partition as Partition
     from terrafl.data.partition.partition import Partitioner as Partitioner
     from terrafl.data.partition.ragged import Ragged as Ragged
-    from terrafl.data.partition.shards import Shards as Shards
     from terrafl.data.partition.skew import Holdings as Holdings
     from terrafl.data.partition.skew import Skew as Skew
 

@@ -12,8 +12,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -102,7 +101,9 @@ def cached_arrays(place: Path, make: Callable[[Path], Arrays]) -> Arrays:
         arrays = _mapped(place)
         if arrays is None:
             place.parent.mkdir(parents=True, exist_ok=True)
-            with _only_one(place):
+            # One process makes the folder while others wait; a dead process's lock is released.
+            with place.with_name(place.name + ".lock").open("w") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX)
                 arrays = _mapped(place) or _made(place, make)
     except OSError as error:
         raise DataError(
@@ -161,11 +162,3 @@ def _mapped(place: Path) -> Arrays | None:
 def _sha256(path: Path) -> str:
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
-@contextmanager
-def _only_one(place: Path) -> Iterator[None]:
-    """Wait until no other process makes this folder; the lock of a dead process is released."""
-    with place.with_name(place.name + ".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield

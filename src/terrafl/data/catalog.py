@@ -127,7 +127,7 @@ def fetch(
     base_url
         The https address of a mirror; empty for the official source.
     """
-    from terrafl.data.fetching import fetch_entry
+    from terrafl.data.download import fetch_entry
 
     return fetch_entry(_entry(name), root, progress, base_url)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import mmap
-import os
 import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -15,7 +14,7 @@ from typing import Generic, TypeVar
 from zipfile import BadZipFile
 
 from terrafl.errors import DataError
-from terrafl.folders import chosen, user_cache
+from terrafl.folders import chosen, require_sha256, user_cache
 
 __all__ = [
     "BROKEN_ARCHIVE",
@@ -102,16 +101,7 @@ class DataFile(Published[Bytes]):
 
     def verify(self, path: Path) -> str:
         """Raise unless the file at this path is the published one."""
-        try:
-            with path.open("rb") as stream:
-                size = os.fstat(stream.fileno()).st_size
-                if self.size not in (None, size):
-                    raise DataError(f"{path} must have {self.size} bytes; got {size}.")
-                digest = hashlib.file_digest(stream, "sha256").hexdigest()
-        except OSError as error:
-            raise DataError(f"{path} must be readable; got: {error}.") from error
-        if digest != self.sha256:
-            raise DataError(f"the sha256 of {path} must be {self.sha256}; got {digest}.")
+        require_sha256(path, self.sha256, self.size)
         return ""
 
     def read(self, path: Path, progress: Progress | None = None) -> Bytes:

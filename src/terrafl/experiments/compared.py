@@ -7,15 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from terrafl.reports import Comparison, Method, compare_runs, rows
+from terrafl.reports import Comparison, Method, Row, compare_runs, rows
 from terrafl.runs.temporary import TemporaryFolder
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = ["Compared"]
-
-Row = dict[str, str | int | float | None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

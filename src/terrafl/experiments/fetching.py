@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from terrafl import data
 from terrafl.data.files import DataFile, Progress
 from terrafl.errors import DataError, require_known
 from terrafl.models import BACKBONES
-
-if TYPE_CHECKING:
-    from terrafl.models.backbones import WeightsFile
 
 __all__ = ["fetch"]
 
@@ -33,16 +29,11 @@ def fetch(
         As for :func:`terrafl.data.fetch`; weights go into the subfolder ``weights``.
     """
     require_known(name, (*data.available(), *BACKBONES), "the name must be one of")
-    if name in BACKBONES:
-        return [_fetch_weights(BACKBONES[name].weights, root, progress, base_url)]
-    return data.fetch(name, root, progress, base_url=base_url)
-
-
-def _fetch_weights(
-    weights: WeightsFile, root: Path | None, progress: Progress | None, base_url: str
-) -> Path:
+    if name not in BACKBONES:
+        return data.fetch(name, root, progress, base_url=base_url)
+    weights = BACKBONES[name].weights
     try:
-        return weights.locate(root)
+        return [weights.locate(root)]
     except DataError:
         if not weights.base_url:
             raise
@@ -50,4 +41,4 @@ def _fetch_weights(
 
     file = DataFile(name=weights.name, size=weights.size, sha256=weights.sha256)
     destination = weights.folders(root)[0] / weights.name
-    return download(file, destination, base_url or weights.base_url, progress)
+    return [download(file, destination, base_url or weights.base_url, progress)]

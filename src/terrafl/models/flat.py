@@ -12,7 +12,7 @@ from torch import nn
 
 from terrafl.errors import ConfigurationError
 from terrafl.models.layout import Layout
-from terrafl.models.networks.protocol import Model
+from terrafl.models.networks import Model
 from terrafl.seeds import torch_stream
 
 __all__ = ["FlatNetwork"]

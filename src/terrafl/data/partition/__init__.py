@@ -1,11 +1,10 @@
 """Partitions of a data set among clients."""
 
 from terrafl.data.partition.alpha_groups import AlphaGroups
-from terrafl.data.partition.iid import Iid
+from terrafl.data.partition.iid_and_shards import Iid, Shards
 from terrafl.data.partition.label_dirichlet import LabelDirichlet
 from terrafl.data.partition.owner import ByOwner
 from terrafl.data.partition.partition import Partitioner
-from terrafl.data.partition.shards import Shards
 
 __all__ = ["PARTITIONERS"]
 

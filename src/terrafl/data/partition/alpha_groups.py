@@ -66,7 +66,13 @@ class AlphaGroups:
         labels = dataset.labels(f"partition {self.name}")
         train = self._slices(labels.train, labels.num_classes)
         test = self._slices(labels.test, labels.num_classes)
-        self._require_enough(members, train, dataset.name)
+        for size, examples in zip(members.tolist(), train.sum(axis=1).tolist(), strict=True):
+            if examples < size:
+                raise DataError(
+                    "every alpha group must have a training example per client; got a group of "
+                    f"{size} clients and {examples} examples of {dataset.name}. Lower the number "
+                    "of clients or of alphas."
+                )
         deal_group = partial(deal, generator)
         dealt = map(deal_group, self.alphas, members.tolist(), train, test)
         train_counts, test_counts, redraws, repaired = zip(*dealt, strict=True)
@@ -92,14 +98,3 @@ class AlphaGroups:
         for label, held in enumerate(np.concatenate(counts).T):
             owners[labels == label] = np.repeat(np.arange(self.clients), held)
         return Ragged.by_owner(owners, self.clients)
-
-    def _require_enough(
-        self, members: NDArray[np.int64], train: NDArray[np.int64], dataset: str
-    ) -> None:
-        for size, examples in zip(members.tolist(), train.sum(axis=1).tolist(), strict=True):
-            if examples < size:
-                raise DataError(
-                    "every alpha group must have a training example per client; got a group of "
-                    f"{size} clients and {examples} examples of {dataset}. Lower the number of "
-                    "clients or of alphas."
-                )

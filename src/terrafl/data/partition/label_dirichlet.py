@@ -16,16 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from terrafl.data.dataset import Dataset
+from terrafl.data.partition import shares
 from terrafl.data.partition.partition import Partition, numbered, require_enough
-from terrafl.data.partition.shares import (
-    apportion,
-    even,
-    follow,
-    log_dirichlet,
-    open_shares,
-    require_alphas,
-    tilt,
-)
 from terrafl.errors import require
 
 __all__ = ["LabelDirichlet"]
@@ -74,7 +66,7 @@ class LabelDirichlet:
 
     def __post_init__(self) -> None:
         require(self.clients >= 1, "clients", self.clients, "at least 1")
-        require_alphas("alpha", self._alphas(), self.clients)
+        shares.require_alphas("alpha", self._alphas(), self.clients)
         require(self.sizes in ("equal", "lognormal"), "sizes", self.sizes, "equal or lognormal")
         sigma = self.size_sigma
         require(math.isfinite(sigma) and sigma >= 0, "size_sigma", sigma, "0 or more and finite")
@@ -91,7 +83,7 @@ class LabelDirichlet:
         for label, held in enumerate(counts.T):
             rows = generator.permutation(np.flatnonzero(labels == label))
             owners[rows] = np.repeat(np.arange(self.clients), held)
-        test_owners = follow(generator, owners, labels, test_labels, self.clients)
+        test_owners = shares.follow(generator, owners, labels, test_labels, self.clients)
         return Partition.of_owners(owners, test_owners, numbered(self.clients))
 
     def _counts(
@@ -100,10 +92,12 @@ class LabelDirichlet:
         """Return how many examples of each class (column) each client (row) gets."""
         sizes = self._sizes(int(stock.sum()), generator)
         alphas = self._alphas()
-        alpha = np.repeat(np.array(alphas, dtype=np.float64), even(self.clients, len(alphas)))
-        laws = log_dirichlet(generator, alpha[:, np.newaxis], (self.clients, len(stock)))
+        alpha = np.repeat(
+            np.array(alphas, dtype=np.float64), shares.even(self.clients, len(alphas))
+        )
+        laws = shares.log_dirichlet(generator, alpha[:, np.newaxis], (self.clients, len(stock)))
         present = stock > 0
-        laws[:, present] = tilt(laws[:, present], sizes, stock[present])
+        laws[:, present] = shares.tilt(laws[:, present], sizes, stock[present])
         counts = np.zeros((self.clients, len(stock)), dtype=np.int64)
         left = stock.copy()
         for client in generator.permutation(self.clients):
@@ -113,9 +107,9 @@ class LabelDirichlet:
 
     def _sizes(self, examples: int, generator: np.random.Generator) -> NDArray[np.int64]:
         if self.sizes == "equal":
-            return even(examples, self.clients)
+            return shares.even(examples, self.clients)
         logs = self.size_sigma * generator.standard_normal(self.clients)
-        return 1 + apportion(examples - self.clients, np.exp(logs - logs.max()))
+        return 1 + shares.apportion(examples - self.clients, np.exp(logs - logs.max()))
 
 
 def _take(
@@ -128,6 +122,6 @@ def _take(
     taken = np.zeros_like(stock)
     while wanted := size - int(taken.sum()):  # each pass but the last uses up a class
         left = stock - taken
-        shares = open_shares(law, left > 0)
-        taken += np.minimum(apportion(wanted, shares, generator.random()), left)
+        law_left = shares.open_shares(law, left > 0)
+        taken += np.minimum(shares.apportion(wanted, law_left, generator.random()), left)
     return taken

@@ -19,8 +19,9 @@ Caldas et al., "LEAF: A Benchmark for Federated Settings", 2018; Cohen et al., "
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -31,10 +32,10 @@ from terrafl.data.dataset import Examples, Normalisation
 from terrafl.data.entry import Decoded, Entry
 from terrafl.data.files import DataFile, Progress, Published
 from terrafl.data.holdout import hold_out
-from terrafl.data.leaf import read_users
 from terrafl.data.npz import Arrays
-from terrafl.data.parquet import Rows, num_rows, read_rows
+from terrafl.data.writers import Rows, num_rows, read_rows, read_users
 from terrafl.errors import DataError
+from terrafl.folders import sha256_of
 
 __all__ = ["FEMNIST", "WriterFolder"]
 
@@ -67,19 +68,21 @@ class WriterFolder(Published[Arrays]):
     def read(self, path: Path, progress: Progress | None = None) -> Arrays:
         """Return the arrays, made the first time and mapped later."""
         leaf, parquet = _leaf(path), _parquet(path)
-        key = _digest([file for files in leaf.values() for file in files] or parquet)
+        digest = hashlib.sha256()
+        for file in list(chain(*leaf.values())) or parquet:
+            digest.update(bytes.fromhex(sha256_of(file)))
 
         def make(folder: Path) -> Arrays:
             if not leaf:
                 rows = read_rows(parquet, side=_SIDE)
                 return _write(rows, num_rows(parquet), folder, "", progress)
-            train, test = (
-                _write(_leaf_rows(files), None, folder, f"{part}_", progress)
-                for part, files in leaf.items()
-            )
-            return train | test
+            arrays: dict[str, NDArray[np.generic]] = {}
+            for part, files in leaf.items():
+                rows = (user for file in files for user in read_users(file, side=_SIDE))
+                arrays |= _write(rows, None, folder, f"{part}_", progress)
+            return arrays
 
-        return cached_arrays(cache_place(path, f"femnist-{key[:16]}"), make)
+        return cached_arrays(cache_place(path, f"femnist-{digest.hexdigest()[:16]}"), make)
 
 
 def _leaf(folder: Path) -> dict[str, list[Path]]:
@@ -90,24 +93,6 @@ def _leaf(folder: Path) -> dict[str, list[Path]]:
 
 def _parquet(folder: Path) -> list[Path]:
     return sorted(folder.glob("*.parquet"))
-
-
-def _digest(files: Sequence[Path]) -> str:
-    digest = hashlib.sha256()
-    for file in files:
-        try:
-            with file.open("rb") as stream:
-                digest.update(hashlib.file_digest(stream, "sha256").digest())
-        except OSError as error:
-            raise DataError(f"{file} must be readable; got: {error}.") from error
-    return digest.hexdigest()
-
-
-def _leaf_rows(paths: Sequence[Path]) -> Iterator[Rows]:
-    for path in paths:
-        for user in read_users(path, _SIDE * _SIDE):
-            images = user.x.reshape(-1, 1, _SIDE, _SIDE)
-            yield Rows(images, user.y, [user.name] * len(user.y))
 
 
 def _write(

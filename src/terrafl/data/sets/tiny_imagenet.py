@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,10 +62,7 @@ class ImageTree(Published[Arrays]):
 
     def verify(self, path: Path) -> str:
         """Raise unless every file has the published content."""
-        digest = hashlib.sha256()
-        for name in self.files(path):
-            digest.update(_read(path / name))
-        self._require(digest.hexdigest(), path)
+        deque(self._contents(path), maxlen=0)
         return ""
 
     def files(self, path: Path) -> Iterator[str]:
@@ -86,15 +84,13 @@ class ImageTree(Published[Arrays]):
 
     def _decode(self, path: Path, folder: Path, progress: Progress | None) -> Arrays:
         """Write the images, verify the checksum in the same pass, and return the labels."""
-        digest, done, image_shape = hashlib.sha256(), 0, (3, _SIDE, _SIDE)
+        done, image_shape = 0, (3, _SIDE, _SIDE)
         total = self.num_classes * self.num_per_class + self.num_val
         with (
             ArrayWriter(folder / "train_x.npy", "|u1", image_shape) as train,
             ArrayWriter(folder / "test_x.npy", "|u1", image_shape) as test,
         ):
-            for name in self.files(path):
-                content = _read(path / name)
-                digest.update(content)
+            for name, content in self._contents(path):
                 if not name.endswith(".JPEG"):
                     continue
                 image = decode_image(content, str(path / name), kind="JPEG", side=_SIDE, mode="RGB")
@@ -102,13 +98,18 @@ class ImageTree(Published[Arrays]):
                 done += 1
                 if progress is not None and done % 500 == 0:
                     progress(self.name, done, total)
-        self._require(digest.hexdigest(), path)
         train_y = np.repeat(np.arange(self.num_classes), self.num_per_class)
         return {"train_y": train_y, "test_y": self._val_labels(path)}
 
-    def _require(self, digest: str, path: Path) -> None:
-        if digest != self.sha256:
-            raise DataError(f"the sha256 of {path}'s files must be {self.sha256}; got {digest}.")
+    def _contents(self, path: Path) -> Iterator[tuple[str, bytes]]:
+        """Yield the name and the content of each file; raise at the end if the checksum differs."""
+        digest = hashlib.sha256()
+        for name in self.files(path):
+            content = _read(path / name)
+            digest.update(content)
+            yield name, content
+        if (found := digest.hexdigest()) != self.sha256:
+            raise DataError(f"the sha256 of {path}'s files must be {self.sha256}; got {found}.")
 
     def _wnids(self, path: Path) -> list[str]:
         """Return the classes in the order of their names, which is the order of labels."""

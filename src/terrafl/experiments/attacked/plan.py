@@ -12,7 +12,6 @@ from terrafl.defences import KINDS, Kind
 from terrafl.defences.guard import Guard
 from terrafl.errors import require_known
 from terrafl.experiments.api import Settings, configure
-from terrafl.experiments.config import RunConfig
 from terrafl.experiments.sweep import Cell
 from terrafl.settings import to_plain
 
@@ -103,22 +102,16 @@ def plan(
     """
     planned = []
     for kind, name in product(sorted(kinds, key=KINDS.index), methods):
-        config = _configured(METHODS[name], kind, fraction, seed, settings)
+        method, merged = METHODS[name], settings.copy()
+        further: dict[str, Any] = dict(merged.get("settings") or {})  # Any: what TOML can hold
+        detail = further.pop("guard", {})  # only for methods with a guard
+        if method.guard is not None:
+            further["guard"] = {**method.guard, **detail}
+        merged["settings"] = further
+        merged["attack"] = {"kind": kind, "fraction": fraction}
+        config = configure(selector=method.selector, seed=seed, **merged)
         planned.append(Attacked(name, kind, Cell(folder / f"{name}-{kind}-s{seed}", config)))
     return planned
-
-
-def _configured(
-    method: Method, kind: Kind, fraction: float, seed: int, settings: Settings
-) -> RunConfig:
-    merged = settings.copy()
-    further: dict[str, Any] = dict(merged.get("settings") or {})  # Any: what TOML can hold
-    detail = further.pop("guard", {})  # only for methods with a guard
-    if method.guard is not None:
-        further["guard"] = {**method.guard, **detail}
-    merged["settings"] = further
-    merged["attack"] = {"kind": kind, "fraction": fraction}
-    return configure(selector=method.selector, seed=seed, **merged)
 
 
 def chosen_methods(names: Sequence[str] | None) -> list[str]:

@@ -40,31 +40,28 @@ def attack_rows(kept: Sequence[Kept], methods: Sequence[str], kinds: Sequence[Ki
     ten evaluations. The rest is from :class:`~terrafl.experiments.attacked.evidence.Evidence`,
     parts in percent.
     """
-    runs: dict[tuple[str, Kind], list[Kept]] = {}
-    for one in kept:
-        runs.setdefault((one.method, one.kind), []).append(one)
-    ordered = [kind for kind in KINDS if kind in kinds]
     return [
-        _row(method, kind, runs.get((method, kind), []), runs.get((method, "none"), []))
-        for kind in ordered
+        _row(method, kind, [run for run in kept if run.method == method])
+        for kind in KINDS
+        if kind in kinds
         for method in methods
     ]
 
 
-def _row(method: str, kind: Kind, runs: Sequence[Kept], controls: Sequence[Kept]) -> Row:
+def _row(method: str, kind: Kind, kept: Sequence[Kept]) -> Row:
+    runs = [run for run in kept if run.kind == kind]
     row: Row = dict.fromkeys(_HEADERS)
     row |= {"attack": kind, "method": METHODS[method].label, "seeds": len(runs)}
     if not runs:
         return row
-    calm = {control.seed: control for control in controls}
+    calm = {run.seed: run for run in kept if run.kind == "none"}
     pairs = [(calm[run.seed], run) for run in runs if run.seed in calm]
-    evidence = [run.evidence for run in runs]
     row["accuracy"] = 100 * fmean(run.accuracy for run in runs)
     if kind != "none" and pairs:
         row["lost"] = 100 * fmean(c.accuracy - r.accuracy for c, r in pairs)
         row["lost_last_ten"] = 100 * fmean(c.mean_last_ten - r.mean_last_ten for c, r in pairs)
     for name in _EVIDENCE:
-        known = [value for e in evidence if (value := getattr(e, name)) is not None]
+        known = [value for run in runs if (value := getattr(run.evidence, name)) is not None]
         scale = 100 if name in _PERCENT else 1
         row[name] = scale * fmean(known) if known else None
     return row

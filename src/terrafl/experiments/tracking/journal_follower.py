@@ -1,14 +1,20 @@
-"""Read the journal of a run while it is written, and pass it to a tracker."""
+"""Read the journal of a run while it is written, and pass its numbers to a tracker."""
 
 from __future__ import annotations
 
-from terrafl.experiments.tracking.metrics import RoundMetrics, parameters, summary_metrics
-from terrafl.experiments.tracking.protocol import MakeTracker
-from terrafl.runs import RunFolder, Tail
-from terrafl.runs.config_file import read_settings
-from terrafl.runs.events import EvaluationTime, IterationTime, SelectionTime
+from collections.abc import Mapping
 
-__all__ = ["JournalFollower"]
+from terrafl.experiments.tracking.protocol import MakeTracker, Parameter
+from terrafl.runs import RunFolder, Tail, events
+from terrafl.runs.config_file import read_settings
+
+__all__ = ["JournalFollower", "parameters"]
+
+_COUNTS = ("round/iterations", "round/client_updates", "round/reports_refused")
+_RESULTS = (
+    *("accuracy", "accuracy_participating", "best", "mean_last_ten", "client_updates"),
+    *("samples_trained", "loss_queries", "bytes_down", "bytes_up", "reports_refused"),
+)
 
 
 class JournalFollower:
@@ -25,7 +31,7 @@ class JournalFollower:
     def __init__(self, folder: RunFolder, make: MakeTracker) -> None:
         self._folder = folder
         self._journal, self._timings = Tail(folder.journal), Tail(folder.timings)
-        self._rounds: dict[int, RoundMetrics] = {}
+        self._rounds: dict[int, dict[str, float]] = {}  # numbers by name
         self._passed = 0  # rounds
         self._seconds: dict[int, float] = {}  # of training and evaluation, up to a round's end
         self._began = folder.config.stat().st_mtime
@@ -34,18 +40,18 @@ class JournalFollower:
 
     def update(self, rounds_done: int) -> None:
         """Pass on the rounds completed since the last call."""
-        restarted, events = self._journal.read()
+        restarted, new_events = self._journal.read()
         if restarted:  # cut back to its checkpoint
             self._rounds.clear()
-        for event in events:
+        for event in new_events:
             number = getattr(event, "round", -1)
             if number >= self._passed:
-                self._rounds.setdefault(number, RoundMetrics()).add(event)
+                _add(event, self._rounds.setdefault(number, dict.fromkeys(_COUNTS, 0.0)))
         total = self._read_seconds()
         for number in sorted(self._rounds):
             if number < rounds_done:
                 at = self._began + self._seconds.get(number, total)
-                self._tracker.measure(number + 1, self._rounds.pop(number).values, at=at)
+                self._tracker.measure(number + 1, self._rounds.pop(number), at=at)
                 self._passed = number + 1
 
     def _read_seconds(self) -> float:
@@ -53,9 +59,9 @@ class JournalFollower:
         total = max(self._seconds.values(), default=0.0)
         for event in self._timings.read().events:
             match event:
-                case IterationTime():
+                case events.IterationTime():
                     total += event.train_s
-                case SelectionTime() | EvaluationTime():
+                case events.SelectionTime() | events.EvaluationTime():
                     total += event.seconds
                 case _:
                     continue
@@ -71,8 +77,49 @@ class JournalFollower:
         summary = self._folder.read_summary()
         self.update(summary.rounds)
         (section,) = make_sections(compare_runs([self._folder.path]))
-        self._tracker.finish(summary_metrics(summary), draw_figures(section))
+        results = {f"result/{name}": float(getattr(summary, name)) for name in _RESULTS}
+        self._tracker.finish(results, draw_figures(section))
 
     def close(self) -> None:
         """Let the tracker write everything to disk."""
         self._tracker.close()
+
+
+def _add(event: events.Event, values: dict[str, float]) -> None:
+    """Add one event of the journal to the numbers of its round."""
+    match event:
+        case events.Cohort():
+            values["round/iterations"] += 1
+            values["round/client_updates"] += len(event.clients)
+        case events.Refused():
+            values["round/reports_refused"] += 1
+        case events.Evaluation():
+            values |= {
+                "accuracy/pooled": event.accuracy,
+                "accuracy/participating": event.accuracy_participating,
+                "cost/client_updates": event.costs.client_updates,
+                "cost/samples_trained": event.costs.samples_trained,
+            }
+            if event.loss is not None:
+                values["loss/pooled"] = event.loss
+        case events.Split():
+            # A round's first split is of all clients drawn; later ones see hard clients only.
+            if event.iteration == 0 and event.measure == "update_norm":
+                norms = [client.value for client in event.clients]
+                values["selection/update_norm_mean"] = sum(norms) / len(norms)
+                values["selection/update_norm_max"] = max(norms)
+            values["selection/hard_clients"] = len(event.hard)
+
+
+def parameters(settings: Mapping[str, object]) -> dict[str, Parameter]:
+    """Return settings as a tracker can show them: lists are written as text.
+
+    Examples
+    --------
+    >>> parameters({"rounds": 5, "model.hidden": [64]})
+    {'rounds': 5, 'model.hidden': '[64]'}
+    """
+    return {
+        name: value if isinstance(value, str | int | float | bool) else str(value)
+        for name, value in settings.items()
+    }

@@ -1,20 +1,57 @@
-"""The backbones, as settings; torch is imported only when one is built."""
+"""The backbones: frozen, pretrained networks that turn images into features.
+
+They are settings; torch is imported only when one is built.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol, runtime_checkable
 
 from terrafl.errors import require
-from terrafl.models.backbones.protocol import Backbone, InputNormalisation
 from terrafl.models.backbones.weights import WeightsFile
 
 if TYPE_CHECKING:
     from torch import nn
 
-__all__ = ["BACKBONES", "EfficientNetLite0Backbone", "ResNet18Backbone"]
+__all__ = [
+    "BACKBONES",
+    "Backbone",
+    "EfficientNetLite0Backbone",
+    "InputNormalisation",
+    "ResNet18Backbone",
+]
 
 _SMALLEST = 32  # both networks halve the image five times
+
+
+class InputNormalisation(NamedTuple):
+    r"""The expected input: $(x - mean_c) / sd_c$ per channel $c$, for pixels in [0, 1]."""
+
+    mean: tuple[float, float, float]
+    sd: tuple[float, float, float]
+
+
+@runtime_checkable
+class Backbone(Protocol):
+    """A pretrained network.
+
+    A frozen dataclass whose constructor arguments are its settings, like a model.
+    """
+
+    name: ClassVar[str]
+    num_features: ClassVar[int]
+    input_normalisation: ClassVar[InputNormalisation]
+    weights: ClassVar[WeightsFile]
+
+    @property
+    def input_size(self) -> int:
+        """Height and width in pixels to which images are resized."""
+        ...
+
+    def build(self) -> nn.Module:
+        """Return the network, which has the tensors of the weights file and outputs features."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

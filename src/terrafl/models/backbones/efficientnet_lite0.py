@@ -86,8 +86,7 @@ class EfficientNetLite0(nn.Module):
         self._bn0 = _norm(32)
         blocks, inputs = [], 32
         for count, kernel, first_stride, expansion, outputs in _STAGES:
-            for i in range(count):
-                stride = first_stride if i == 0 else 1
+            for stride in (first_stride, *[1] * (count - 1)):
                 blocks.append(InvertedResidual(inputs, outputs, kernel, stride, expansion))
                 inputs = outputs
         self._blocks = nn.ModuleList(blocks)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch.nn import functional
 
 from terrafl.errors import DataError
-from terrafl.models.backbones.protocol import Backbone
+from terrafl.models.backbones.catalog import Backbone
 
 __all__ = ["FeatureExtractor"]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +9,7 @@ from pickle import UnpicklingError
 from typing import TYPE_CHECKING
 
 from terrafl.errors import DataError
-from terrafl.folders import chosen, home, user_cache
+from terrafl.folders import chosen, home, require_sha256, user_cache
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -85,17 +84,7 @@ class WeightsFile:
             places = ", ".join(map(str, folders))
             raise DataError(f"the weights {self.name} are missing; searched in {places}. {remedy}")
         try:
-            self.verify(path)
+            require_sha256(path, self.sha256)
         except DataError as error:
             raise DataError(f"{error} Delete it. {remedy}") from error
         return path
-
-    def verify(self, path: Path) -> None:
-        """Raise unless the file at this path is the published one."""
-        try:
-            with path.open("rb") as stream:
-                digest = hashlib.file_digest(stream, "sha256").hexdigest()
-        except OSError as error:
-            raise DataError(f"{path} must be readable; got: {error}.") from error
-        if digest != self.sha256:
-            raise DataError(f"the sha256 of {path} must be {self.sha256}; got {digest}.")

@@ -3,12 +3,36 @@
 The final layer of each is ``head``. torch is imported only when a network is built.
 """
 
-from terrafl.models.networks.har import HARCNN
-from terrafl.models.networks.images import CIFAR10CNN, CIFAR100CNN, FEMNISTCNN, FMNISTCNN
-from terrafl.models.networks.perceptrons import MLP, Linear
-from terrafl.models.networks.protocol import Model
+from __future__ import annotations
 
-__all__ = ["MODELS"]
+from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
+
+from terrafl.models.networks.convolutional import (
+    CIFAR10CNN,
+    CIFAR100CNN,
+    FEMNISTCNN,
+    FMNISTCNN,
+    HARCNN,
+)
+from terrafl.models.networks.perceptrons import MLP, Linear
+
+if TYPE_CHECKING:
+    from torch import nn
+
+__all__ = ["MODELS", "Model"]
+
+
+@runtime_checkable
+class Model(Protocol):
+    """A network architecture."""
+
+    name: ClassVar[str]
+    final_layer: ClassVar[str]
+
+    def build(self, input_shape: tuple[int, ...], num_outputs: int) -> nn.Module:
+        """Return a new module; its initial weights come from torch's global generator."""
+        ...
+
 
 MODELS: dict[str, type[Model]] = {
     cls.name: cls for cls in (Linear, MLP, FMNISTCNN, CIFAR10CNN, CIFAR100CNN, FEMNISTCNN, HARCNN)

@@ -111,26 +111,26 @@ class HiCSFL(Selector):
 
     def draw(self, context: Context) -> Cohort:
         """Draw unknown clients during the warm-up, and known clients from clusters."""
-        self._check_population(context)
-        self._memory.align(context.population)
-        reachable = context.eligible()
-        is_known = self._memory.known()
-        known, unknown = reachable[is_known[reachable]], reachable[~is_known[reachable]]
-        wanted = min(context.clients_per_round, len(reachable))
-        visits = self._num_visits(context, wanted, len(known), len(unknown))
-        visited = self._visit(context, unknown, visits)
-        guided, why = self._guide(context, known, wanted - visits)
-        names = context.population.names
-        why |= {"visited": sorted(names(visited))}
-        return Cohort.of(names(np.concatenate([visited, guided])), {"event": "drawn", **why})
-
-    def _check_population(self, context: Context) -> None:
         if len(context.population) > self.max_population:
             raise ConfigurationError(
                 f"hics accepts at most max_population = {self.max_population} clients, because "
                 f"its cost grows with the cube of their number; got {len(context.population)}: "
                 "raise max_population or choose another selector."
             )
+        self._memory.align(context.population)
+        reachable = context.eligible()
+        is_known = self._memory.known()
+        known, unknown = reachable[is_known[reachable]], reachable[~is_known[reachable]]
+        wanted = min(context.clients_per_round, len(reachable))
+        visits = self._num_visits(context, wanted, len(known), len(unknown))
+        if self.compat == "released":
+            visited = unknown[:visits]
+        else:
+            visited = context.generator.choice(unknown, size=visits, replace=False)
+        guided, why = self._guide(context, known, wanted - visits)
+        names = context.population.names
+        why |= {"visited": sorted(names(visited))}
+        return Cohort.of(names(np.concatenate([visited, guided])), {"event": "drawn", **why})
 
     def _num_visits(self, context: Context, wanted: int, known: int, unknown: int) -> int:
         """Return the number of places that go to unknown clients."""
@@ -141,11 +141,6 @@ class HiCSFL(Selector):
             scheduled, later = max(1, population // per_round), 0
         most = wanted if context.round < scheduled else later
         return max(min(most, unknown), wanted - known)
-
-    def _visit(self, context: Context, unknown: Positions, count: int) -> Positions:
-        if self.compat == "released":
-            return unknown[:count]
-        return context.generator.choice(unknown, size=count, replace=False)
 
     def _guide(
         self, context: Context, clients: Positions, count: int

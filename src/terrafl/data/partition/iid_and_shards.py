@@ -1,4 +1,4 @@
-"""Few classes per client: the label-sorted data cut into shards.
+"""Two classics: examples divided at random, and the label-sorted data cut into shards.
 
 References
 ----------
@@ -18,7 +18,36 @@ from terrafl.data.partition.partition import Partition, numbered, require_enough
 from terrafl.data.partition.shares import even, follow
 from terrafl.errors import require
 
-__all__ = ["Shards"]
+__all__ = ["Iid", "Shards"]
+
+
+@dataclass(frozen=True, slots=True)
+class Iid:
+    """Divide all examples at random, equally many to each client.
+
+    If there is a remainder, the first clients get one example more.
+
+    Parameters
+    ----------
+    clients
+        Number of clients, $N$.
+    """
+
+    name: ClassVar[str] = "iid"
+
+    clients: int
+
+    def __post_init__(self) -> None:
+        require(self.clients >= 1, "clients", self.clients, "at least 1")
+
+    def partition(self, dataset: Dataset, generator: np.random.Generator) -> Partition:
+        """Return the partition of a data set."""
+        require_enough(dataset, self.clients, "clients")
+        train, test = (
+            generator.permutation(np.arange(len(part)) % self.clients)
+            for part in (dataset.train, dataset.test)
+        )
+        return Partition.of_owners(train, test, numbered(self.clients))
 
 
 @dataclass(frozen=True, slots=True)
