@@ -2,6 +2,7 @@
 
 import json
 import tomllib
+from dataclasses import asdict
 
 import pytest
 

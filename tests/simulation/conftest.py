@@ -10,7 +10,8 @@ import pytest
 from terrafl.algorithms import FedAvg
 from terrafl.data import Dataset, Examples, FederatedData, Normalisation, Partition, Ragged
 from terrafl.experiments.config import resolve
-from terrafl.federation.loop import Loop, Plan
+from terrafl.federation.loop import Loop
+from terrafl.federation.plan import Plan
 from terrafl.federation.record import Record
 from terrafl.federation.state import RunState
 from terrafl.models import Linear

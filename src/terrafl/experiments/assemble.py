@@ -15,7 +15,8 @@ from terrafl.errors import ConfigurationError, RunFolderError
 from terrafl.experiments.config import RunConfig
 from terrafl.experiments.drift import Drift, conditions, stored_versions
 from terrafl.experiments.run import OnRound
-from terrafl.federation.loop import MOST_ITERATIONS, Loop, Plan
+from terrafl.federation.loop import Loop
+from terrafl.federation.plan import MOST_ITERATIONS, Plan
 from terrafl.federation.protocol import Federation
 from terrafl.federation.record import Record
 from terrafl.federation.state import RunState

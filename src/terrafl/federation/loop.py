@@ -21,9 +21,11 @@ from terrafl.algorithms.average import weighted_mean
 from terrafl.algorithms.given_weights import mean_of_given_weights
 from terrafl.defences import Defence, Guard, Intake, Iteration
 from terrafl.defences.robust import Aggregation
-from terrafl.errors import ConfigurationError, TerraflError
+from terrafl.errors import ConfigurationError
 from terrafl.federation.costs import Account
 from terrafl.federation.keeping import ask_whom_to_keep
+from terrafl.federation.notes import Notes
+from terrafl.federation.plan import Plan
 from terrafl.federation.protocol import Federation, Question, TrainRequest
 from terrafl.federation.record import Record
 from terrafl.federation.selector_checks import (
@@ -35,46 +37,10 @@ from terrafl.federation.selector_checks import (
 from terrafl.federation.state import RunState, Stateful
 from terrafl.records import Cohort, Refusal, Update, Vector
 from terrafl.runs import events
-from terrafl.runs.summary import Point
 from terrafl.seeds import stream
 from terrafl.selection import Context, Selector
 
-__all__ = ["MOST_EMPTY_DRAWS", "MOST_ITERATIONS", "Loop", "Plan"]
-
-MOST_EMPTY_DRAWS = 10
-"""Rounds in a row in which the selector may choose nobody."""
-
-MOST_ITERATIONS = 50
-"""Iterations in a round, unless a plan says otherwise."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
-    """How many rounds, how many clients, how often evaluated.
-
-    Parameters
-    ----------
-    num_rounds
-        Rounds to run, $R$.
-    clients_per_round
-        Clients wanted at the start of a round, $K$.
-    seed
-        Of every random stream.
-    eval_every
-        Rounds between evaluations; the last round is always evaluated.
-    patience
-        Stop after this many evaluations in a row without a new best; ``None``: never.
-    max_iterations_per_round
-        Iterations after which a round must have ended; a selector that asks for more stops the
-        run.
-    """
-
-    num_rounds: int
-    clients_per_round: int
-    seed: int
-    eval_every: int = 1
-    patience: int | None = None
-    max_iterations_per_round: int = MOST_ITERATIONS
+__all__ = ["Loop"]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -119,6 +85,7 @@ class Loop:
     state: RunState = field(init=False)
     _defences: Sequence[Defence] = field(init=False)
     _account: Account = field(init=False)
+    _notes: Notes = field(init=False)
     _available: NDArray[np.bool_] | None = field(default=None, init=False)
     _is_described: bool = field(init=False)
 
@@ -128,6 +95,7 @@ class Loop:
         self._begin_algorithm()
         self.state = self.record.open(self.initial_model, self._parts())
         self._account = Account(self.federation, self.selector.needs, self.algorithm.traffic)
+        self._notes = Notes(self.record, self.state)
         self._is_described = self.record.start is not None
 
     def _begin_algorithm(self) -> None:
@@ -197,7 +165,7 @@ class Loop:
         if self.drift is not None:
             self.record.note(events.Drift(round=state.round, changes=self.drift))
             self.drift = None
-        self._refuse(gathering.refusals)
+        self._notes.refused(gathering.refusals)
 
     def _context(self, iteration: int, purpose: str = "selection") -> Context:
         number = self.state.round
@@ -214,44 +182,17 @@ class Loop:
 
     def _chosen(self, choose: Callable[[], Cohort], iteration: int) -> Cohort:
         """Ask the selector; write down whom it chose, why, and how long that took."""
-        number, started = self.state.round, time.perf_counter()
+        started = time.perf_counter()
         method = f"{type(self.selector).__name__}.{'refine' if iteration else 'draw'}"
         cohort = check_cohort(choose(), self.federation.population, method)
         check_iterations(cohort, iteration, self.plan.max_iterations_per_round, method)
         self._check_weights(cohort)
-        seconds = round(time.perf_counter() - started, 6)
-        self.record.time(events.SelectionTime(round=number, iteration=iteration, seconds=seconds))
-        if cohort.why:
-            self.record.note(events.decision(number, cohort.why))
-        if cohort:
-            drawn_twice = any(draws > 1 for draws in cohort.draws)
-            self.record.note(
-                events.Cohort(
-                    round=number,
-                    iteration=iteration,
-                    clients=cohort.clients,
-                    draws=cohort.draws if drawn_twice else (),
-                    weights=cohort.weights,
-                )
-            )
-        elif iteration == 0:
-            self._note_empty_draw()
+        self._notes.chosen(cohort, iteration, time.perf_counter() - started)
         return cohort
 
     def _check_weights(self, cohort: Cohort) -> None:
         rule = self.aggregation.name if self.aggregation is not None else None
         check_weights(cohort, self.selector, rule)
-
-    def _note_empty_draw(self) -> None:
-        state = self.state
-        reason = "the selector chose nobody"
-        self.record.note(events.NotAggregated(round=state.round, iteration=0, reason=reason))
-        if state.empty_draws + 1 >= MOST_EMPTY_DRAWS:
-            raise TerraflError(
-                f"the selector must choose a client at least once in {MOST_EMPTY_DRAWS} rounds; "
-                f"it chose nobody in rounds {state.round + 2 - MOST_EMPTY_DRAWS} to "
-                f"{state.round + 1}: check its settings and who is available."
-            )
 
     def _train(self, cohort: Cohort) -> list[Update]:
         """Train a cohort; return the updates that pass the defences."""
@@ -267,19 +208,12 @@ class Loop:
             given={client: self.algorithm.give(client) for client in cohort.clients},
         )
         results = self.federation.train(request)
-        self.record.time(
-            events.IterationTime(
-                round=state.round,
-                iteration=state.iteration,
-                train_s=round(time.perf_counter() - started, 6),
-                clients_s=[round(r.duration_s, 6) for r in results if isinstance(r, Update)],
-            )
-        )
+        self._notes.trained(results, time.perf_counter() - started)
         trained = [result for result in results if isinstance(result, Update)]
         updates = self._keep(cohort, trained)
         uploads = len(updates if self.federation.uploads_on_demand else trained)
         state.costs += self._account.trained(request, results, uploads)
-        self._refuse([result for result in results if isinstance(result, Refusal)])
+        self._notes.refused([result for result in results if isinstance(result, Refusal)])
         assert state.cohort is not None
         return self._inspected(state.cohort, updates)
 
@@ -292,12 +226,10 @@ class Loop:
             return updates
         self._check_weights(kept)
         state.cohort = kept
-        if kept.why:
-            self.record.note(events.decision(state.round, kept.why))
+        self._notes.why(kept)
         remaining = [update for update in updates if update.client_id in kept.clients]
         if updates and not remaining:
-            key = {"round": state.round, "iteration": state.iteration}
-            self.record.note(events.NotAggregated(**key, reason="the selector kept nobody"))
+            self._notes.not_aggregated("the selector kept nobody")
         return remaining
 
     def _inspected(self, cohort: Cohort, updates: Sequence[Update]) -> list[Update]:
@@ -315,7 +247,7 @@ class Loop:
         )
         for defence in self._defences:
             inspected = defence.inspect(iteration, updates)
-            self._refuse(inspected.refusals)
+            self._notes.refused(inspected.refusals)
             for event in inspected.events:
                 self.record.note(event)
             updates = inspected.updates
@@ -329,16 +261,14 @@ class Loop:
             updates = state.kept.updated(updates)
         if not updates:
             return
-        key = {"round": state.round, "iteration": state.iteration}
         rule = self.aggregation
         if rule is not None and len(updates) < rule.least_models:
-            reason = f"{rule.name} needs {rule.least_models} models, got {len(updates)}"
-            self.record.note(events.NotAggregated(**key, reason=reason))
+            needed = f"{rule.name} needs {rule.least_models} models, got {len(updates)}"
+            self._notes.not_aggregated(needed)
             return
         has_given_weights = state.cohort is not None and bool(state.cohort.weights)
         if self.records_weights or has_given_weights:
-            clients, weights = [u.client_id for u in updates], [u.weight for u in updates]
-            self.record.note(events.Averaged(**key, clients=clients, weights=weights))
+            self._notes.averaged(updates)
         mean = mean_of_given_weights if has_given_weights else weighted_mean
         if rule is not None:
             mean = rule.mean
@@ -349,20 +279,7 @@ class Loop:
                 state.model, updates, self.federation.population, mean
             )
         except NotAggregated as error:
-            self.record.note(events.NotAggregated(**key, reason=str(error)))
-
-    def _refuse(self, refusals: Sequence[Refusal]) -> None:
-        state = self.state
-        state.costs += events.Costs(reports_refused=len(refusals))
-        for refusal in refusals:
-            self.record.note(
-                events.Refused(
-                    round=state.round,
-                    iteration=state.iteration,
-                    client=refusal.client_id,
-                    reason=refusal.reason,
-                )
-            )
+            self._notes.not_aggregated(str(error))
 
     def _ask(
         self, clients: Sequence[str], what: str, *, sample_size: int | None = None
@@ -390,32 +307,9 @@ class Loop:
         evaluation = self.federation.evaluate(self.readout, state.participants)
         if evaluation is None:
             return
-        score, costs = evaluation.score, state.costs
-        state.accuracy_participating = evaluation.score_participating
-        state.curve.append(
-            Point(state.round + 1, costs.client_updates, costs.samples_trained, score)
-        )
-        self.record.note(
-            events.Evaluation(
-                round=state.round,
-                accuracy=score,
-                accuracy_participating=evaluation.score_participating,
-                loss=evaluation.loss,
-                costs=costs,
-                metric=evaluation.metric,
-            )
-        )
-        if state.round + 1 == self.plan.num_rounds or self.is_saturated:
-            self.record.note(
-                events.Fairness(
-                    round=state.round,
-                    tested=evaluation.tested,
-                    correct=evaluation.correct,
-                    score=evaluation.scores,
-                )
-            )
-        seconds = round(time.perf_counter() - started, 6)
-        self.record.time(events.EvaluationTime(round=state.round, seconds=seconds))
+        state.evaluated(evaluation.score, evaluation.score_participating)
+        is_last = state.round + 1 == self.plan.num_rounds or self.is_saturated
+        self._notes.evaluated(evaluation, time.perf_counter() - started, is_last=is_last)
 
     def _parts(self) -> dict[str, Stateful]:
         """Return what has a state of its own, by name."""

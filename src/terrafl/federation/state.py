@@ -86,6 +86,13 @@ class RunState:
         self.round, self.iteration, self.cohort = self.round + 1, 0, None
         self.kept.clear()
 
+    def evaluated(self, score: float, score_participating: float) -> None:
+        """Add an evaluation to the curve."""
+        costs = self.costs
+        point = Point(self.round + 1, costs.client_updates, costs.samples_trained, score)
+        self.curve.append(point)
+        self.accuracy_participating = score_participating
+
     def evaluations_without_improvement(self) -> int:
         """Count the evaluations since the best one."""
         if not self.curve:

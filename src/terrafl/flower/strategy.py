@@ -13,7 +13,8 @@ from flwr.serverapp.strategy import Result, Strategy
 
 from terrafl.defences import Guard
 from terrafl.errors import ConfigurationError, require
-from terrafl.federation.loop import Loop, Plan
+from terrafl.federation.loop import Loop
+from terrafl.federation.plan import Plan
 from terrafl.flower.algorithm import StrategyAlgorithm
 from terrafl.flower.federation import Evaluate, FlowerFederation
 from terrafl.flower.history import History

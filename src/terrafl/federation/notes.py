@@ -1,0 +1,136 @@
+"""What the loop writes down: one method per thing that happens."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from terrafl.errors import TerraflError
+from terrafl.federation.plan import MOST_EMPTY_DRAWS
+from terrafl.federation.protocol import Evaluation, TrainResult
+from terrafl.federation.record import Record
+from terrafl.federation.state import RunState
+from terrafl.records import Cohort, Refusal, Update
+from terrafl.runs import events
+
+__all__ = ["Notes"]
+
+
+@dataclass(frozen=True, slots=True)
+class Notes:
+    """Writes events and timings with the round and iteration of the run's state.
+
+    Parameters
+    ----------
+    record
+        Where they are written.
+    state
+        Where the run stands.
+    """
+
+    record: Record
+    state: RunState
+
+    def chosen(self, cohort: Cohort, iteration: int, seconds: float) -> None:
+        """Write down whom the selector chose, why, and how long that took."""
+        number = self.state.round
+        self.record.time(
+            events.SelectionTime(round=number, iteration=iteration, seconds=round(seconds, 6))
+        )
+        self.why(cohort)
+        if cohort:
+            drawn_twice = any(draws > 1 for draws in cohort.draws)
+            self.record.note(
+                events.Cohort(
+                    round=number,
+                    iteration=iteration,
+                    clients=cohort.clients,
+                    draws=cohort.draws if drawn_twice else (),
+                    weights=cohort.weights,
+                )
+            )
+        elif iteration == 0:
+            self.not_aggregated("the selector chose nobody")
+            self._require_a_choice()
+
+    def why(self, cohort: Cohort) -> None:
+        """Write down the selector's reasons, if it gives any."""
+        if cohort.why:
+            self.record.note(events.decision(self.state.round, cohort.why))
+
+    def _require_a_choice(self) -> None:
+        last = self.state.round + 1
+        if self.state.empty_draws + 1 >= MOST_EMPTY_DRAWS:
+            raise TerraflError(
+                f"the selector must choose a client at least once in {MOST_EMPTY_DRAWS} rounds; "
+                f"it chose nobody in rounds {last + 1 - MOST_EMPTY_DRAWS} to {last}: check its "
+                "settings and who is available."
+            )
+
+    def trained(self, results: Sequence[TrainResult], seconds: float) -> None:
+        """Write down how long a training took, in all and per client."""
+        self.record.time(
+            events.IterationTime(
+                round=self.state.round,
+                iteration=self.state.iteration,
+                train_s=round(seconds, 6),
+                clients_s=[round(r.duration_s, 6) for r in results if isinstance(r, Update)],
+            )
+        )
+
+    def refused(self, refusals: Sequence[Refusal]) -> None:
+        """Write down whose updates are not used, and count them."""
+        state = self.state
+        state.costs += events.Costs(reports_refused=len(refusals))
+        for refusal in refusals:
+            self.record.note(
+                events.Refused(
+                    round=state.round,
+                    iteration=state.iteration,
+                    client=refusal.client_id,
+                    reason=refusal.reason,
+                )
+            )
+
+    def averaged(self, updates: Sequence[Update]) -> None:
+        """Write down the weights of a mean."""
+        self.record.note(
+            events.Averaged(
+                round=self.state.round,
+                iteration=self.state.iteration,
+                clients=[update.client_id for update in updates],
+                weights=[update.weight for update in updates],
+            )
+        )
+
+    def not_aggregated(self, reason: str) -> None:
+        """Write down why the global model stays as it is."""
+        self.record.note(
+            events.NotAggregated(
+                round=self.state.round, iteration=self.state.iteration, reason=reason
+            )
+        )
+
+    def evaluated(self, evaluation: Evaluation, seconds: float, *, is_last: bool) -> None:
+        """Write down an evaluation, and after the last one each client's."""
+        number = self.state.round
+        self.record.note(
+            events.Evaluation(
+                round=number,
+                accuracy=evaluation.score,
+                accuracy_participating=evaluation.score_participating,
+                loss=evaluation.loss,
+                costs=self.state.costs,
+                metric=evaluation.metric,
+            )
+        )
+        if is_last:
+            self.record.note(
+                events.Fairness(
+                    round=number,
+                    tested=evaluation.tested,
+                    correct=evaluation.correct,
+                    score=evaluation.scores,
+                )
+            )
+        self.record.time(events.EvaluationTime(round=number, seconds=round(seconds, 6)))
