@@ -160,13 +160,8 @@ def _by_seed(line: Line) -> Mapping[int, float]:
 
 
 def _in_order(block: Block, reading: Reading) -> str:
-    values = [
-        (value, line.label)
-        for line in block.contest
-        if line.method and (value := reading.value(line.method)) is not None
-    ]
-    ordered = sorted(values, key=lambda pair: -pair[0])
-    return ", ".join(f"{label} {value:.2f}" for value, label in ordered)
+    ordered = sorted(reading.by_method(block).items(), key=lambda pair: -pair[1])
+    return ", ".join(f"{label} {value:.2f}" for label, value in ordered)
 
 
 def _num_seeds(block: Block) -> int:

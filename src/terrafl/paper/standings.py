@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -26,13 +27,17 @@ class Reading:
     words: str
     value: Callable[[Method], float | None]
 
-    def leaders(self, block: Block) -> tuple[list[str], float]:
-        """Return the best of the paper's methods, several if equal, and their value."""
-        reached = {
+    def by_method(self, block: Block) -> dict[str, float]:
+        """Return the value of each of the paper's methods that has one."""
+        return {
             line.label: value
             for line in block.contest
             if line.method and (value := self.value(line.method)) is not None
         }
+
+    def leaders(self, block: Block) -> tuple[list[str], float]:
+        """Return the best of the paper's methods, several if equal, and their value."""
+        reached = self.by_method(block)
         top = max(reached.values())
         return [label for label, value in reached.items() if value == top], top
 
@@ -66,10 +71,8 @@ class Place:
 
 def place(block: Block, label: str, reading: Reading) -> Place:
     """Return the rank of one of the paper's methods, in a column where all of them were run."""
-    values = {line.label: reading.value(line.method) for line in block.contest if line.method}
-    value = values[label]
-    known = [one for one in values.values() if one is not None]
-    if value is None:  # not evaluated by then: ranked behind all that were
-        return Place(len(known) + 1, shared=len(values) - len(known) > 1)
-    better = sum(one > value for one in known)
-    return Place(better + 1, shared=known.count(value) > 1)
+    values = reading.by_method(block)
+    # A method that was not evaluated by then is ranked behind all that were.
+    ranks = [values.get(line.label, -math.inf) for line in block.contest]
+    value = values.get(label, -math.inf)
+    return Place(1 + sum(one > value for one in ranks), shared=ranks.count(value) > 1)

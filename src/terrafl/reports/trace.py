@@ -133,13 +133,8 @@ class Trace:
         return [counts[place] for place in range(len(self.federation.ids))]
 
     def _list_clients(self, event: events.Federation) -> None:
-        self.federation = Clients(
-            list(event.ids),
-            event.sizes or (),
-            event.distances or (),
-            event.labels or (),
-            is_listed=True,
-        )
+        columns = (event.sizes or (), event.distances or (), event.labels or ())
+        self.federation = Clients(list(event.ids), *columns, is_listed=True)
         self._places = {client: place for place, client in enumerate(event.ids)}
 
     def _add_step(self, event: events.Cohort) -> None:
