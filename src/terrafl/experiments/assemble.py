@@ -105,16 +105,6 @@ def train(
             from terrafl.simulation.in_process import InProcess  # the pool needs no torch here
 
             executor = stack.enter_context(InProcess(job, arrays))
-        federation: Federation = SimulatedFederation(
-            data=data,
-            executor=executor,
-            training=config.training,
-            seed=config.seed,
-            task=config.task,
-        )
-        if config.attack is not None:
-            attackers = Attackers(config.attack, attacking, executor.initial_model)
-            federation = Hostile(federation, attackers)
         record = stack.enter_context(
             Record(folder, checkpoint_every_s, start=start, conditions=conditions(config))
         )
@@ -122,7 +112,7 @@ def train(
             plan=plan_of(config),
             record=record,
             initial_model=executor.initial_model,
-            federation=federation,
+            federation=_federation(config, data, executor, attacking),
             selector=parts.selector,
             algorithm=parts.algorithm,
             guard=parts.guard,
@@ -145,6 +135,22 @@ def train(
         write_atomically(folder.model, to_safetensors(tensors))
         write_atomically(folder.summary, summary.to_json())
     return summary
+
+
+def _federation(
+    config: RunConfig, data: FederatedData, executor: Executor, attacking: tuple[str, ...]
+) -> Federation:
+    """Return the simulated clients, some of which may attack."""
+    federation = SimulatedFederation(
+        data=data,
+        executor=executor,
+        training=config.training,
+        seed=config.seed,
+        task=config.task,
+    )
+    if config.attack is None:
+        return federation
+    return Hostile(federation, Attackers(config.attack, attacking, executor.initial_model))
 
 
 def _require_same_data(folder: RunFolder, federation: events.Federation) -> None:
