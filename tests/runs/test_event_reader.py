@@ -94,7 +94,7 @@ def test_every_event_comes_back_as_it_was_written(tmp_path):
     path = tmp_path / "journal.jsonl"
     journal = Journal(path)
     for event in EVENTS:
-        journal.append(to_plain(event))
+        journal.append(event)
     journal.close()
 
     assert list(read_events(path)) == list(EVENTS)

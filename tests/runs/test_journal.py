@@ -6,12 +6,15 @@ import resource
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from made_events import an_event
 
 from terrafl.errors import RunFolderError
 from terrafl.runs import Journal, read_lines
 from terrafl.runs.journal import starts_with, whole_lines
 
-FIRST, SECOND, THIRD = {"event": "cohort", "round": 0}, {"event": "split", "tau": 2}, {"é": [1.5]}
+FIRST = {"event": "drawn", "round": 0}
+SECOND = {"event": "split", "round": 1, "tau": 2}
+THIRD = {"event": "noted", "round": 2, "é": [1.5]}
 
 
 @pytest.fixture
@@ -22,7 +25,7 @@ def path(tmp_path):
 def write(path, *events, keep=0):
     journal = Journal(path, keep=keep)
     for event in events:
-        journal.append(event)
+        journal.append(an_event(event))
     length = journal.sync()
     journal.close()
     return length
@@ -38,13 +41,15 @@ def test_events_are_read_as_they_were_written(path):
 def test_an_event_is_one_line_of_compact_json(path):
     write(path, FIRST, THIRD)
 
-    assert path.read_text(encoding="utf-8") == '{"event":"cohort","round":0}\n{"é":[1.5]}\n'
+    assert path.read_text(encoding="utf-8") == (
+        '{"event":"drawn","round":0}\n{"event":"noted","round":2,"é":[1.5]}\n'
+    )
 
 
 def test_an_event_can_be_read_before_the_journal_is_closed(path):
     journal = Journal(path)
 
-    journal.append(FIRST)
+    journal.append(an_event(FIRST))
 
     assert list(read_lines(path)) == [FIRST]
     journal.close()
@@ -91,7 +96,7 @@ def test_a_number_that_json_does_not_have_is_refused(path):
     journal = Journal(path)
 
     with pytest.raises(ValueError, match="not JSON compliant"):
-        journal.append({"loss": float("nan")})
+        journal.append(an_event(FIRST | {"loss": float("nan")}))
 
     journal.close()
     assert path.read_bytes() == b""
@@ -131,7 +136,7 @@ def test_the_digest_is_that_of_the_file_however_often_it_was_opened(path):
     covered = write(path, FIRST, SECOND)
     journal = Journal(path, keep=covered)
 
-    journal.append(THIRD)
+    journal.append(an_event(THIRD))
 
     assert journal.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
     journal.close()
@@ -147,7 +152,7 @@ def test_a_beginning_is_known_by_its_length_and_digest(path):
         file.write(b"more")
     assert starts_with(path, covered, digest)
 
-    path.write_bytes(path.read_bytes().replace(b"cohort", b"cohorT"))
+    path.write_bytes(path.read_bytes().replace(b"drawn", b"drawN"))
     assert not starts_with(path, covered, digest)
     path.write_bytes(path.read_bytes()[: covered - 1])
     assert not starts_with(path, covered, digest)
@@ -175,7 +180,7 @@ def test_a_full_disk_tears_one_line_at_most_and_closing_is_no_second_failure(pat
     resource.setrlimit(resource.RLIMIT_FSIZE, (covered + 7, hard))
     try:
         with pytest.raises(OSError, match="File too large"):
-            journal.append(SECOND)
+            journal.append(an_event(SECOND))
         journal.close()
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))

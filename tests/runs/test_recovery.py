@@ -1,6 +1,7 @@
 """After a crash: which state a run goes on from, and when it is refused."""
 
 import pytest
+from made_events import an_event
 
 from terrafl.errors import RunFolderError
 from terrafl.runs import Journal, RunFolder
@@ -14,10 +15,10 @@ def folder(tmp_path):
     folder = RunFolder(tmp_path)
     journal = Journal(folder.journal)
     for number in (1, 2):
-        journal.append({"event": "cohort", "round": number})
+        journal.append(an_event({"event": "drawn", "round": number}))
         covered = {"journal_bytes": journal.sync(), "journal_sha256": journal.sha256}
         save(folder.checkpoints, number, Checkpoint({"number": number, **covered}, {}))
-    journal.append({"event": "cohort", "round": 3})
+    journal.append(an_event({"event": "drawn", "round": 3}))
     journal.close()
     return folder
 
