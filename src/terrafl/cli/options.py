@@ -66,14 +66,17 @@ SelectorName = Annotated[
     str | None,
     typer.Option(
         "--selector",
-        help="random, hbase, poc, hics, oort, terraform, or your own module:Class.",
+        help="A selector such as random or terraform, or your own module:Class.",
         autocompletion=completing(lambda: SELECTORS),
     ),
 ]
 Rounds = Annotated[int | None, typer.Option(help="Number of rounds, R.")]
 Algorithm = Annotated[
     str | None,
-    typer.Option(help="fedavg or fedprox.", autocompletion=completing(lambda: ALGORITHMS)),
+    typer.Option(
+        help="An algorithm such as fedavg, or your own module:Class.",
+        autocompletion=completing(lambda: ALGORITHMS),
+    ),
 ]
 Workers = Annotated[
     int | None,

@@ -42,7 +42,7 @@ def require_weights(dataset: str, backbone: Backbone) -> None:
     Parameters
     ----------
     dataset
-        The name of the data set, or the path of a file of one's own.
+        The name of the data set, or the path of the user's file.
     backbone
         What turns its images into features.
     """
@@ -103,7 +103,7 @@ def _key(dataset: Dataset, backbone: Backbone) -> str:
 def _computed(
     parts: Mapping[str, Examples], backbone: Backbone, workers: int, on_images: OnImages
 ) -> dict[str, NDArray[np.float32]]:
-    """Return the features of every part's images, computed chunk by chunk by whoever is free."""
+    """Return the features of every part's images, computed chunk by chunk by free workers."""
     chunks = [
         (name, start, min(start + CHUNK, len(part)))
         for name, part in parts.items()
