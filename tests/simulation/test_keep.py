@@ -11,6 +11,7 @@ from made_updates import an_update
 from terrafl.algorithms.average import weighted_mean
 from terrafl.algorithms.given_weights import mean_of_given_weights
 from terrafl.defences import Guard
+from terrafl.errors import TerraflError
 from terrafl.federation.state import RunState
 from terrafl.seeds import stream
 from terrafl.selection import Cohort, Random, Selector
@@ -85,8 +86,17 @@ def test_keeping_nobody_changes_nothing_and_is_written_down(three, play):
     played = play(three, training=TRAINING, selector=Scripted(kept=Cohort()))
 
     assert played.state.model.tobytes() == played.initial.tobytes()
-    assert [e["reason"] for e in played.of("not aggregated")] == ["the selector kept nobody"]
+    assert [e["reason"] for e in played.of("not aggregated")] == ["the selector chose nobody"]
     assert played.state.costs.bytes_up == 3 * 16
+
+
+@pytest.mark.parametrize("choices", [{"first": Cohort()}, {"kept": Cohort()}], ids=["draw", "keep"])
+def test_ten_empty_choices_in_a_row_stop_the_run(three, play, choices):
+    nine = play(three, training=TRAINING, selector=Scripted(**choices), num_rounds=9)
+    assert len(nine.of("not aggregated")) == 9
+
+    with pytest.raises(TerraflError, match="it chose nobody 10 times, last in round 10"):
+        play(three, training=TRAINING, selector=Scripted(**choices), num_rounds=11)
 
 
 def test_an_invalid_report_is_not_heard_and_is_refused_by_the_intake(three, play):

@@ -211,6 +211,8 @@ class Loop:
         self._notes.trained(results, time.perf_counter() - started)
         trained = [result for result in results if isinstance(result, Update)]
         updates = self._keep(cohort, trained)
+        if updates:
+            state.empty_choices = 0
         uploads = len(updates if self.federation.uploads_on_demand else trained)
         state.costs += self._account.trained(request, results, uploads)
         self._notes.refused([result for result in results if isinstance(result, Refusal)])
@@ -229,7 +231,7 @@ class Loop:
         self._notes.why(kept)
         remaining = [update for update in updates if update.client_id in kept.clients]
         if updates and not remaining:
-            self._notes.not_aggregated("the selector kept nobody")
+            self._notes.chose_nobody()
         return remaining
 
     def _inspected(self, cohort: Cohort, updates: Sequence[Update]) -> list[Update]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from terrafl.errors import TerraflError
-from terrafl.federation.plan import MOST_EMPTY_DRAWS
+from terrafl.federation.plan import MOST_EMPTY_CHOICES
 from terrafl.federation.protocol import Evaluation, TrainResult
 from terrafl.federation.record import Record
 from terrafl.federation.state import RunState
@@ -50,21 +50,22 @@ class Notes:
                 )
             )
         elif iteration == 0:
-            self.not_aggregated("the selector chose nobody")
-            self._require_a_choice()
+            self.chose_nobody()
 
     def why(self, cohort: Cohort) -> None:
         """Write down the selector's reasons, if it gives any."""
         if cohort.why:
             self.record.note(events.decision(self.state.round, cohort.why))
 
-    def _require_a_choice(self) -> None:
-        last = self.state.round + 1
-        if self.state.empty_draws + 1 >= MOST_EMPTY_DRAWS:
+    def chose_nobody(self) -> None:
+        """Write down that the selector drew or kept nobody; stop a run of such choices."""
+        self.not_aggregated("the selector chose nobody")
+        self.state.empty_choices += 1
+        if self.state.empty_choices >= MOST_EMPTY_CHOICES:
             raise TerraflError(
-                f"the selector must choose a client at least once in {MOST_EMPTY_DRAWS} rounds; "
-                f"it chose nobody in rounds {last + 1 - MOST_EMPTY_DRAWS} to {last}: check its "
-                "settings and who is available."
+                f"the selector must choose a client at least once in {MOST_EMPTY_CHOICES} "
+                f"iterations; it chose nobody {self.state.empty_choices} times, last in round "
+                f"{self.state.round + 1}: check its settings and who is available."
             )
 
     def trained(self, results: Sequence[TrainResult], seconds: float) -> None:

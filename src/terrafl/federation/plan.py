@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["MOST_EMPTY_DRAWS", "MOST_ITERATIONS", "Plan"]
+__all__ = ["MOST_EMPTY_CHOICES", "MOST_ITERATIONS", "Plan"]
 
-MOST_EMPTY_DRAWS = 10
-"""Rounds in a row in which the selector may choose nobody."""
+MOST_EMPTY_CHOICES = 10
+"""Times in a row that the selector may draw or keep nobody."""
 
 MOST_ITERATIONS = 50
 """Iterations in a round, unless a plan says otherwise."""

@@ -48,8 +48,8 @@ class RunState:
         Who trains in it; ``None`` before the round's first draw, empty when all have trained.
     participants
         The round's first cohort.
-    empty_draws
-        Rounds in a row whose first cohort was empty.
+    empty_choices
+        Times in a row that the selector drew or kept nobody.
     kept
         Updates of the round's earlier iterations, where the selector keeps them.
     costs
@@ -66,7 +66,7 @@ class RunState:
     step: int = 0
     cohort: Cohort | None = None
     participants: tuple[str, ...] = ()
-    empty_draws: int = 0
+    empty_choices: int = 0
     kept: KeptUpdates = field(default_factory=KeptUpdates)
     costs: Costs = field(default_factory=Costs)
     curve: list[Point] = field(default_factory=list)
@@ -75,7 +75,6 @@ class RunState:
     def open_round(self, cohort: Cohort) -> None:
         """Begin a round with its first cohort."""
         self.iteration, self.cohort, self.participants = 0, cohort, cohort.clients
-        self.empty_draws = 0 if cohort else self.empty_draws + 1
 
     def close_iteration(self, cohort: Cohort) -> None:
         """Continue with the next cohort of the round."""
@@ -119,7 +118,7 @@ class RunState:
             "step": self.step,
             "cohort": None if cohort is None else _to_plain(cohort),
             "participants": list(self.participants),
-            "empty_draws": self.empty_draws,
+            "empty_choices": self.empty_choices,
             "costs": asdict(self.costs),
             "curve": self.curve,
             "accuracy_participating": self.accuracy_participating,
@@ -146,7 +145,7 @@ class RunState:
             step=values["step"],
             cohort=None if cohort is None else _from_plain(*cohort),
             participants=tuple(values["participants"]),
-            empty_draws=values["empty_draws"],
+            empty_choices=values["empty_choices"],
             kept=KeptUpdates.restored(values["kept"] | _under("kept.", arrays), values["round"]),
             costs=Costs(**values["costs"]),
             curve=[Point(*point) for point in values["curve"]],
