@@ -4,7 +4,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pytest
 from flower_here import Node, local_grid
+
+pytest.importorskip("flwr", reason="flwr is installed by make test-flower")
+
 from flwr.app import Array, ArrayRecord, Message, MetricRecord, RecordDict
 from flwr.clientapp import ClientApp
 
