@@ -6,8 +6,8 @@ from typing import ClassVar, Literal
 
 import pytest
 
-from terrafl.errors import ConfigurationError, require
-from terrafl.settings import build, named, suggest, to_plain, to_plain_named
+from terrafl.errors import ConfigurationError, require, suggest
+from terrafl.settings import build, named, to_plain, to_plain_named
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,8 +8,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-__all__ = ["catalog", "lazily"]
-
 
 def catalog(*paths: str) -> dict[str, Any]:  # Any: classes of one kind
     """Return classes by their ``name``, given as ``module:Class``."""

@@ -11,19 +11,6 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import ClassVar
 
-__all__ = [
-    "ConfigurationError",
-    "DataError",
-    "RunFolderError",
-    "StorageError",
-    "TerraflError",
-    "UserError",
-    "describe",
-    "require",
-    "require_known",
-    "suggest",
-]
-
 
 class TerraflError(Exception):
     """Base class of all exceptions that terrafl raises."""

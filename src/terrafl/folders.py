@@ -8,8 +8,6 @@ from pathlib import Path
 
 from terrafl.errors import DataError
 
-__all__ = ["chosen", "home", "require_sha256", "sha256_of", "user_cache"]
-
 
 def chosen(root: Path | None) -> Path | None:
     """Return the given folder, or ``$TERRAFL_DATA``, or ``None``."""

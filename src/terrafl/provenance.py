@@ -22,8 +22,6 @@ import numpy as np
 from terrafl._version import __version__
 from terrafl.results_version import RESULTS_VERSION
 
-__all__ = ["DECISIVE", "source_files", "user_code", "versions"]
-
 DECISIVE = ("results_version", "numpy", "scipy", "torch", "instructions")
 """The entries of :func:`versions` that a result depends on."""
 

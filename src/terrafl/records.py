@@ -12,20 +12,6 @@ from numpy.typing import NDArray
 
 from terrafl.errors import require
 
-__all__ = [
-    "MEASURED_FIELDS",
-    "ClientVectors",
-    "Cohort",
-    "Json",
-    "Measured",
-    "Population",
-    "Refusal",
-    "Report",
-    "State",
-    "Update",
-    "Vector",
-]
-
 Vector = NDArray[np.float32]
 """A model: parameters first, then buffers such as a batch norm's running statistics."""
 

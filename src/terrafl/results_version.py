@@ -1,7 +1,5 @@
 """The version of terrafl's results."""
 
-__all__ = ["RESULTS_VERSION"]
-
 # Raise this in the commit that changes a byte of any result: of a final model, a journal or a
 # summary, for settings that were valid before. Then run "python tests/golden/test_golden.py", which
 # writes the golden digests again. A result under another version is another result: resuming across

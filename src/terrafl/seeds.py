@@ -15,8 +15,6 @@ from contextlib import contextmanager
 
 import numpy as np
 
-__all__ = ["stream", "torch_stream"]
-
 
 def _key(purpose: str, round: int, iteration: int, client: str) -> tuple[int, ...]:
     # Always eight words: SeedSequence concatenates keys, so keys of different length could collide.

@@ -20,8 +20,6 @@ from terrafl.errors import ConfigurationError, suggest
 if TYPE_CHECKING:
     from pydantic import ValidationError
 
-__all__ = ["build", "dotted", "named", "suggest", "to_plain", "to_plain_named", "variant_of"]
-
 Built = TypeVar("Built")
 Plain = dict[str, Any]  # Any: what TOML and JSON can hold
 

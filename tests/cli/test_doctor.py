@@ -13,8 +13,9 @@ import pytest
 
 from terrafl import data
 from terrafl.cli import bars
+from terrafl.cli.bars import item_progress
 from terrafl.cli.main import app
-from terrafl.cli.progress import cell_progress, item_progress, run_progress
+from terrafl.cli.progress import cell_progress, run_progress
 from terrafl.experiments.api import configure
 from terrafl.experiments.sweep import Cell
 

@@ -7,7 +7,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from terrafl.errors import ConfigurationError
-from terrafl.experiments.config import RunConfig, read_configuration, resolve
+from terrafl.experiments.config import RunConfig, resolve
+from terrafl.experiments.config_layers import read_configuration
 
 KEYS = [
     *("dataset", "scenario", "profile", "partition", "model", "selector", "algorithm", "training"),

@@ -5,7 +5,8 @@ import math
 import pytest
 
 from terrafl.data import AlphaGroups, ByOwner, available
-from terrafl.experiments.config import resolve, scenario_names
+from terrafl.experiments.config import resolve
+from terrafl.experiments.config_layers import scenario_names
 from terrafl.models import CIFAR10CNN, CIFAR100CNN, FEMNISTCNN, HARCNN, Linear
 from terrafl.models.backbones import EfficientNetLite0Backbone, ResNet18Backbone
 from terrafl.simulation.local_training import LocalTraining

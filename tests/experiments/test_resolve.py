@@ -6,7 +6,8 @@ from terrafl.algorithms import FedProx
 from terrafl.data import AlphaGroups, Iid
 from terrafl.errors import ConfigurationError
 from terrafl.experiments.api import configure
-from terrafl.experiments.config import read_toml, resolve
+from terrafl.experiments.config import resolve
+from terrafl.experiments.config_layers import read_toml
 from terrafl.models import MLP, Linear
 from terrafl.selection import HiCSFL, Random, Terraform
 from terrafl.simulation.local_training import LearningRateDecay

@@ -3,7 +3,8 @@
 import pytest
 
 from terrafl.data import AlphaGroups
-from terrafl.experiments.config import resolve, scenario_names
+from terrafl.experiments.config import resolve
+from terrafl.experiments.config_layers import scenario_names
 from terrafl.models import FMNISTCNN
 from terrafl.simulation.local_training import LocalTraining
 

@@ -6,7 +6,7 @@ from importlib.resources import files
 import pytest
 
 from terrafl.errors import ConfigurationError
-from terrafl.experiments.config import scenario_names
+from terrafl.experiments.config_layers import scenario_names
 from terrafl.paper.catalog import read_table, table_names
 from terrafl.paper.plan import chosen, plan
 from terrafl.paper.profiles import PROFILES, profile_named

@@ -11,9 +11,9 @@ import pytest
 from made_contexts import a_context
 from safetensors.numpy import load, save
 
+from terrafl.records import Population, Report
 from terrafl.seeds import stream
-from terrafl.selection.protocol import Population
-from terrafl.selection.report import Report, judge
+from terrafl.selection.report import judge
 
 NUM_CLASSES, NUM_FEATURES = 5, 3
 

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from terrafl.errors import ConfigurationError
+from terrafl.records import Population
 from terrafl.selection.memory import ClientMemory
-from terrafl.selection.protocol import Population
 
 ids = st.text(st.characters(blacklist_categories=("Cs",), blacklist_characters="\0"), min_size=1)
 

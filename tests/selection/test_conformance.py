@@ -9,13 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from terrafl.records import Population
 from terrafl.seeds import stream
 from terrafl.selection.catalog import SELECTORS
 from terrafl.selection.hbase import HBase
 from terrafl.selection.hics import HiCSFL
 from terrafl.selection.oort import Oort
 from terrafl.selection.power_of_choice import PowerOfChoice
-from terrafl.selection.protocol import Population, Selector
+from terrafl.selection.protocol import Selector
 from terrafl.selection.report import judge
 from terrafl.selection.terraform import Terraform
 from terrafl.selection.uniform import Random

@@ -5,8 +5,8 @@ from itertools import permutations
 import numpy as np
 import pytest
 
+from terrafl.records import Population
 from terrafl.selection.hbase import HBase
-from terrafl.selection.protocol import Population
 
 POPULATION = Population.of({"a": 10, "b": 20, "c": 30, "d": 40})
 CHANCES = np.array([0.1, 0.2, 0.3, 0.4])

@@ -8,8 +8,8 @@ import pytest
 from made_contexts import a_context
 
 from terrafl.errors import ConfigurationError
+from terrafl.records import Population
 from terrafl.selection.hics import HiCSFL
-from terrafl.selection.protocol import Population
 
 BALANCED, SKEWED = np.zeros(4), np.array([0.05, 0.0, 0.0, 0.0])
 

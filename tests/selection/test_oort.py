@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from made_contexts import a_context
 
+from terrafl.records import Population
 from terrafl.selection.oort import Oort
-from terrafl.selection.protocol import Population
 from terrafl.selection.uniform import Random
 
 ROUNDS = 2000

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from terrafl.errors import ConfigurationError
+from terrafl.records import Population
 from terrafl.selection.oort.pacer import Pacer, durations_s
 from terrafl.selection.oort.presets import PRESETS, OortRules
-from terrafl.selection.protocol import Population
 
 PAPER, RELEASED = OortRules(), PRESETS["oort-repo"]
 

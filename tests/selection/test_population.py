@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from terrafl.errors import ConfigurationError
-from terrafl.selection.protocol import Cohort, Population
+from terrafl.records import Cohort, Population
 
 ids = st.text(st.characters(blacklist_categories=("Cs",), blacklist_characters="\0"), min_size=1)
 

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from made_contexts import a_context
 
 from terrafl.errors import ConfigurationError
+from terrafl.records import Population
 from terrafl.selection.power_of_choice import PowerOfChoice
-from terrafl.selection.protocol import Population
 from terrafl.selection.uniform import Random
 
 

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from made_contexts import a_context
 
 from terrafl.errors import ConfigurationError
-from terrafl.selection.protocol import Cohort
-from terrafl.selection.report import Report
+from terrafl.records import Cohort, Report
 from terrafl.selection.terraform import Terraform, parse_range
 from terrafl.selection.uniform import Random
 

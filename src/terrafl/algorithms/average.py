@@ -8,8 +8,6 @@ import numpy as np
 
 from terrafl.records import Update, Vector
 
-__all__ = ["weighted_mean"]
-
 _BLOCK = 1 << 14
 
 

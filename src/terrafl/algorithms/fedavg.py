@@ -15,8 +15,6 @@ from typing import ClassVar
 from terrafl.algorithms.protocol import Algorithm, Mean
 from terrafl.records import Population, Update, Vector
 
-__all__ = ["FedAvg"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FedAvg(Algorithm):

@@ -15,8 +15,6 @@ from terrafl.algorithms.fedavg import FedAvg
 from terrafl.algorithms.protocol import Array
 from terrafl.errors import require
 
-__all__ = ["FedProx"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FedProx(FedAvg):

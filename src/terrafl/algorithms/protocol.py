@@ -14,8 +14,6 @@ from typing import ClassVar, Protocol, Self, TypeVar, runtime_checkable
 from terrafl.errors import TerraflError
 from terrafl.records import ClientVectors, Population, State, Update, Vector
 
-__all__ = ["Algorithm", "Array", "ArrayLike", "Mean", "NotAggregated", "RunFacts"]
-
 Mean = Callable[[Vector, Sequence[Update]], Vector]
 """Returns the mean of updates, given the model they started from."""
 

@@ -24,8 +24,6 @@ from terrafl.simulation.job import arrays_of
 from terrafl.simulation.pool import Pool
 from terrafl.simulation.process_group import ProcessGroup
 
-__all__ = ["Measured", "measure_engine"]
-
 Say = Callable[[str], None]
 
 _LEAST_SECONDS = 0.5  # an evaluation of a small network takes too little to be timed once

@@ -20,8 +20,6 @@ from terrafl.bench.workloads import MOMENTUM, WORKLOADS, benchmark_data
 from terrafl.seeds import torch_stream
 from terrafl.simulation.process import Message, serve
 
-__all__ = ["LOOPS"]
-
 Loop = Callable[[nn.Module, Tensor, Tensor, int, int], None]
 
 

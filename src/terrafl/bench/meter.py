@@ -9,8 +9,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Self
 
-__all__ = ["TreeMemory", "seconds_of"]
-
 
 def seconds_of(work: Callable[[], object]) -> float:
     """Return how long a function takes."""

@@ -14,8 +14,6 @@ from terrafl.errors import ConfigurationError
 from terrafl.seeds import stream
 from terrafl.selection import SELECTORS, Context, Population, Report, Selector, split
 
-__all__ = ["SCALES", "Row", "measure_selection"]
-
 SCALES = (1_000, 10_000, 100_000, 1_000_000)
 CLIENTS_PER_ROUND = 15
 NUM_CLASSES = 10

@@ -13,8 +13,6 @@ from terrafl.seeds import stream
 from terrafl.selection import Random
 from terrafl.simulation.local_training import LocalTraining
 
-__all__ = ["MOMENTUM", "WORKLOADS", "Workload", "benchmark_data"]
-
 MOMENTUM = 0.9
 
 

@@ -9,6 +9,7 @@ import typer
 
 from terrafl.cli import options as o
 from terrafl.cli.compare import numbers
+from terrafl.cli.output_options import Quiet
 from terrafl.cli.progress import cell_progress
 from terrafl.defences import KINDS
 from terrafl.experiments.api import Settings, default_workers
@@ -24,8 +25,6 @@ from terrafl.experiments.attacked.table import attack_csv, attack_markdown, atta
 from terrafl.experiments.sweep import sweep
 from terrafl.runs import RunFolder
 from terrafl.runs.atomic import write_atomically
-
-__all__ = ["attack"]
 
 Methods = Annotated[
     str | None,
@@ -56,7 +55,7 @@ def attack(
         "results/attack"
     ),
     workers: o.Workers = None,
-    quiet: o.Quiet = False,
+    quiet: Quiet = False,
 ) -> None:
     """Attack a federation in every way, and show how much accuracy it loses.
 

@@ -23,8 +23,6 @@ from rich.text import Text
 
 from terrafl.cli.rates import Unit, amount, rate, time_left
 
-__all__ = ["OnItem", "PlainProgress", "bars", "item_progress"]
-
 PLAIN_EVERY_S = 10.0
 
 

@@ -8,6 +8,7 @@ from typing import Annotated, Unpack
 import typer
 
 from terrafl.cli import options as o
+from terrafl.cli.output_options import Json, Quiet
 from terrafl.cli.prepare import prepare
 from terrafl.cli.progress import cell_progress
 from terrafl.cli.tables import show_comparison
@@ -17,8 +18,6 @@ from terrafl.experiments.compared import Compared
 from terrafl.experiments.sweep import Cell, sweep
 from terrafl.experiments.tracking import Tracking
 from terrafl.selection import SELECTORS
-
-__all__ = ["compare", "compare_into"]
 
 Selectors = Annotated[
     str | None, typer.Option(help=f"Comma-separated. Default: {','.join(SELECTORS)}.")
@@ -38,8 +37,8 @@ def compare(
         Path | None, typer.Option(help="Folder of the runs; finished runs in it are skipped.")
     ] = None,
     track: o.Track = None,
-    quiet: o.Quiet = False,
-    json: o.Json = False,
+    quiet: Quiet = False,
+    json: Json = False,
     **options: Unpack[o.RunOptions],
 ) -> None:
     """Train every selector with every algorithm and seed, and show a table."""

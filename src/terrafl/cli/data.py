@@ -12,13 +12,11 @@ from rich.console import Console
 from rich.table import Table
 
 from terrafl import data
-from terrafl.cli import options as o
-from terrafl.cli.progress import item_progress
+from terrafl.cli.bars import item_progress
+from terrafl.cli.output_options import Json, Quiet
 from terrafl.errors import DataError
 from terrafl.experiments import fetching
 from terrafl.models import BACKBONES
-
-__all__ = ["app"]
 
 app = typer.Typer(no_args_is_help=True, help="List, fetch and check data sets.")
 
@@ -33,7 +31,7 @@ Fetched = Annotated[
 
 
 @app.command(name="list")
-def list_(root: Root = None, json: o.Json = False) -> None:
+def list_(root: Root = None, json: Json = False) -> None:
     """List the data sets and show which are on this machine."""
     rows = data.describe(root)
     if json:
@@ -49,7 +47,7 @@ def list_(root: Root = None, json: o.Json = False) -> None:
 
 
 @app.command()
-def fetch(name: Fetched, root: Root = None, quiet: o.Quiet = False) -> None:
+def fetch(name: Fetched, root: Root = None, quiet: Quiet = False) -> None:
     """Download a data set or weights from the official source; resumes and verifies."""
     with item_progress("byte", quiet=quiet) as show:
         paths = fetching.fetch(name, root, show)
@@ -58,7 +56,7 @@ def fetch(name: Fetched, root: Root = None, quiet: o.Quiet = False) -> None:
 
 
 @app.command()
-def check(name: Name, root: Root = None, quiet: o.Quiet = False, json: o.Json = False) -> None:
+def check(name: Name, root: Root = None, quiet: Quiet = False, json: Json = False) -> None:
     """Check every file of a data set against its checksum."""
     with item_progress("file", quiet=quiet) as show:
         statuses = data.check(name, root, show)

@@ -9,11 +9,10 @@ import typer
 
 from terrafl.cli import options as o
 from terrafl.cli.compare import compare_into, numbers
+from terrafl.cli.output_options import Json, Quiet
 from terrafl.cli.tables import show_comparison
 from terrafl.experiments.api import Settings
 from terrafl.selection import SELECTORS
-
-__all__ = ["demo"]
 
 
 def demo(
@@ -22,8 +21,8 @@ def demo(
     rounds: o.Rounds = None,
     seeds: Annotated[str, typer.Option(help="Seeds, separated by commas.")] = "0,1,2",
     workers: o.Workers = None,
-    quiet: o.Quiet = False,
-    json: o.Json = False,
+    quiet: Quiet = False,
+    json: Json = False,
 ) -> None:
     """Compare the paper's six selectors on handwritten digits over 50 heterogeneous clients."""
     if not json:

@@ -15,19 +15,17 @@ from typing import Any
 import typer
 
 from terrafl import data
-from terrafl.cli import options as o
+from terrafl.cli.output_options import Json
 from terrafl.experiments.api import default_workers
 from terrafl.folders import home
 from terrafl.provenance import versions
-
-__all__ = ["doctor", "examine"]
 
 Plain = dict[str, Any]  # Any: what JSON can hold
 
 _NOT_FOR_USERS = frozenset({"dev", "docs"})
 
 
-def doctor(json: o.Json = False) -> None:
+def doctor(json: Json = False) -> None:
     """Show versions, cores, data, free disk and extras. Paste the output into bug reports."""
     found = examine()
     if json:

@@ -28,8 +28,6 @@ from terrafl.cli import (
 )
 from terrafl.errors import TerraflError, describe
 
-__all__ = ["main"]
-
 _INTERRUPTED = 130  # typer's exit code after Ctrl-C
 # The exception that typer raises for invalid arguments. Flower needs typer below 0.21, where it is
 # still a class of click: the second base of every such error, in old and new versions of typer.

@@ -11,34 +11,13 @@ from typing import Annotated, Any, TypedDict, cast, get_type_hints
 import typer
 
 from terrafl.algorithms import ALGORITHMS
-from terrafl.cli.output_options import Json, Quiet
 from terrafl.data import available
 from terrafl.errors import ConfigurationError
 from terrafl.experiments.api import Settings
-from terrafl.experiments.config import scenario_names
+from terrafl.experiments.config_layers import scenario_names
 from terrafl.experiments.tracking import TRACKERS
 from terrafl.models import MODELS
 from terrafl.selection import SELECTORS
-
-__all__ = [
-    "Algorithm",
-    "ConfigFile",
-    "Json",
-    "ModelName",
-    "Quiet",
-    "Rounds",
-    "RunOptions",
-    "Scenario",
-    "SelectorName",
-    "Set",
-    "Track",
-    "Workers",
-    "completing",
-    "listed",
-    "overrides",
-    "to_settings",
-    "with_run_options",
-]
 
 _TRAINING = ("learning_rate", "epochs", "batch_size")
 

@@ -6,7 +6,5 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["Json", "Quiet"]
-
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]

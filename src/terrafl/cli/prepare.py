@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from terrafl.cli.progress import image_progress, item_progress
+from terrafl.cli.bars import item_progress
+from terrafl.cli.progress import image_progress
 from terrafl.experiments.config import RunConfig
 from terrafl.experiments.warm_up import compute_features, read_data
-
-__all__ = ["prepare"]
 
 
 def prepare(configs: Sequence[RunConfig], *, workers: int, quiet: bool) -> None:

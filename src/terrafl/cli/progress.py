@@ -12,8 +12,6 @@ from terrafl.experiments.run import OnRound
 from terrafl.experiments.sweep import Cell, OnCell
 from terrafl.simulation.features import OnImages
 
-__all__ = ["cell_progress", "image_progress", "item_progress", "run_progress"]
-
 
 @contextmanager
 def run_progress(title: str, *, quiet: bool) -> Iterator[OnRound]:

@@ -6,8 +6,6 @@ from typing import Literal
 
 from rich.filesize import decimal
 
-__all__ = ["Unit", "amount", "rate", "time_left"]
-
 Unit = Literal["round", "image", "byte", "example", "file", "problem"]
 
 

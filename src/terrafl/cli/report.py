@@ -12,8 +12,6 @@ from terrafl.cli.output_options import Json, Quiet
 from terrafl.cli.tables import show_comparison
 from terrafl.experiments.compared import Compared
 
-__all__ = ["report"]
-
 
 def report(
     folders: Annotated[list[Path], typer.Argument(help="Run folders, or folders of them.")],

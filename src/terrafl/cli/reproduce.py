@@ -13,7 +13,9 @@ from typing import Annotated
 import typer
 
 from terrafl.cli import options as o
-from terrafl.cli.progress import cell_progress, image_progress, item_progress
+from terrafl.cli.bars import item_progress
+from terrafl.cli.output_options import Quiet
+from terrafl.cli.progress import cell_progress, image_progress
 from terrafl.errors import ConfigurationError
 from terrafl.experiments.api import default_workers
 from terrafl.paper.catalog import read_table, table_names
@@ -23,8 +25,6 @@ from terrafl.paper.perform import Prepared, perform, prepare
 from terrafl.paper.plan import Planned, chosen, plan
 from terrafl.paper.profiles import PROFILES, SHOWN, profile_named
 from terrafl.paper.write import write_table
-
-__all__ = ["reproduce"]
 
 _SPENT = "the time budget is used up; run the same command again to resume"
 
@@ -56,7 +56,7 @@ def reproduce(
         Path | None, typer.Option(help="Write the table and its figures into this folder.")
     ] = None,
     workers: o.Workers = None,
-    quiet: o.Quiet = False,
+    quiet: Quiet = False,
 ) -> None:
     """Run a table of the paper and show the paper's numbers and ours."""
     table, deadline = read_table(name), time.monotonic() + _seconds(budget)

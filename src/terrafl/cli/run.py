@@ -8,6 +8,7 @@ from typing import Annotated, Unpack
 import typer
 
 from terrafl.cli import options as o
+from terrafl.cli.output_options import Json, Quiet
 from terrafl.cli.prepare import prepare
 from terrafl.cli.progress import run_progress
 from terrafl.experiments import run as runs
@@ -15,8 +16,6 @@ from terrafl.experiments.api import configure, default_workers
 from terrafl.experiments.result import Result
 from terrafl.experiments.run import OnRound
 from terrafl.experiments.tracking import Tracking
-
-__all__ = ["resume", "run"]
 
 
 @o.with_run_options
@@ -29,8 +28,8 @@ def run(
     out: Annotated[Path | None, typer.Option(help="The run folder to create.")] = None,
     trust: o.Trust = False,
     track: o.Track = None,
-    quiet: o.Quiet = False,
-    json: o.Json = False,
+    quiet: Quiet = False,
+    json: Json = False,
     **options: Unpack[o.RunOptions],
 ) -> None:
     """Train one federation with one selector."""
@@ -61,8 +60,8 @@ def resume(
     ] = False,
     trust: o.Trust = False,
     track: o.Track = None,
-    quiet: o.Quiet = False,
-    json: o.Json = False,
+    quiet: Quiet = False,
+    json: Json = False,
 ) -> None:
     """Finish an interrupted run. The result is the same as without the interruption."""
     with Tracking(track) as tracking, run_progress(folder.name, quiet=quiet) as on_round:

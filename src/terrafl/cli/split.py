@@ -21,12 +21,12 @@ from rich.table import Table
 from rich.text import Text
 
 from terrafl.cli import options as o
+from terrafl.cli.output_options import Json
 from terrafl.errors import ConfigurationError, UserError, require
-from terrafl.selection.report import Report, judge
+from terrafl.records import Report
+from terrafl.selection.report import judge
 from terrafl.selection.splitting import split as cut
 from terrafl.selection.terraform import parse_range
-
-__all__ = ["split"]
 
 Client = Mapping[str, object]
 Answer = dict[str, Any]  # Any: a JSON value
@@ -51,7 +51,7 @@ def split(
     search_range: Annotated[
         str, typer.Option("--range", help="Two fractions of the data.")
     ] = "Q1,Q3",
-    json: o.Json = False,
+    json: Json = False,
 ) -> None:
     """Split clients into easy and hard by update norm, as Terraform does.
 

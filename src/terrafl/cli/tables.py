@@ -16,8 +16,6 @@ from terrafl.reports.formats import as_count
 from terrafl.reports.names import metric_name
 from terrafl.reports.tables import mean_of
 
-__all__ = ["show_comparison"]
-
 
 def show_comparison(compared: Compared, *, as_json: bool) -> None:
     """Print one table per problem and algorithm, with its verdict."""

@@ -10,8 +10,6 @@ import typer
 
 from terrafl.reports.live.server import serve
 
-__all__ = ["watch"]
-
 
 def watch(
     folders: Annotated[

@@ -23,8 +23,6 @@ from typing import IO, NamedTuple
 from terrafl.data.files import BROKEN_ARCHIVE, DataFile, Progress
 from terrafl.errors import DataError
 
-__all__ = ["Archive", "require_safe_member", "unpacked"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Archive(DataFile):

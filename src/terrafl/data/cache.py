@@ -24,8 +24,6 @@ from terrafl.data.npz import Arrays
 from terrafl.errors import DataError
 from terrafl.folders import user_cache
 
-__all__ = ["ArrayWriter", "cache_place", "cached_arrays", "cached_examples"]
-
 _CHECKSUMS = "sha256.json"
 _NAME = re.compile(r"[a-z_]+\.npy")
 

@@ -18,8 +18,6 @@ from terrafl.data.npz_dataset import is_npz_path, load_npz
 from terrafl.data.sets import CATALOG
 from terrafl.errors import require_known
 
-__all__ = ["CATALOG", "Description", "available", "check", "describe", "fetch", "is_slow", "load"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Description:

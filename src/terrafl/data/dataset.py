@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from terrafl.errors import DataError
 
-__all__ = ["ClassLabels", "Dataset", "Examples", "Normalisation"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Examples:

@@ -21,8 +21,6 @@ from terrafl.folders import home
 if TYPE_CHECKING:
     import requests
 
-__all__ = ["download", "fetch_entry"]
-
 Wanted = list[tuple[Published[Any], Path]]  # Any: the content differs between data sets
 
 _CHUNK = 1 << 14

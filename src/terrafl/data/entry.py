@@ -17,8 +17,6 @@ from terrafl.data.files import DataFile, FileStatus, Progress, Published, search
 from terrafl.errors import DataError
 from terrafl.folders import home
 
-__all__ = ["Decoded", "Entry"]
-
 Content = TypeVar("Content")
 Result = TypeVar("Result")
 Decoded = tuple[Examples, Examples, Normalisation]

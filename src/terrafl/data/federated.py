@@ -13,8 +13,6 @@ from terrafl.data.partition.partition import Partition
 from terrafl.data.partition.ragged import Ragged
 from terrafl.errors import DataError
 
-__all__ = ["FederatedData", "with_flipped_labels"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FederatedData:

@@ -16,17 +16,6 @@ from zipfile import BadZipFile
 from terrafl.errors import DataError
 from terrafl.folders import chosen, require_sha256, user_cache
 
-__all__ = [
-    "BROKEN_ARCHIVE",
-    "Bytes",
-    "DataFile",
-    "FileStatus",
-    "GzipFile",
-    "Progress",
-    "Published",
-    "search_folders",
-]
-
 Progress = Callable[[str, int, int | None], None]
 """Called with a name, how much is done, and the total (``None`` if unknown)."""
 

@@ -7,8 +7,6 @@ from numpy.typing import NDArray
 
 from terrafl.errors import require
 
-__all__ = ["hold_out", "hold_out_runs"]
-
 
 def hold_out(
     owner: NDArray[np.generic], fraction: float, generator: np.random.Generator

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from terrafl.errors import DataError
 
-__all__ = ["decode_image"]
-
 _BROKEN = (OSError, ValueError, SyntaxError, EOFError, TypeError, IndexError)  # Pillow raises these
 
 

@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from terrafl.data.files import BROKEN_ARCHIVE, Progress, Published
 from terrafl.errors import DataError
 
-__all__ = ["Arrays", "ArraysFile", "digest_of", "read_npz"]
-
 Arrays = Mapping[str, NDArray[np.generic]]
 """Arrays by name."""
 

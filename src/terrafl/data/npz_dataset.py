@@ -11,8 +11,6 @@ from terrafl.data.dataset import Dataset, Examples, Normalisation
 from terrafl.data.npz import Arrays, read_npz
 from terrafl.errors import DataError
 
-__all__ = ["is_npz_path", "load_npz"]
-
 _NEEDED = {"x_train", "y_train", "x_test", "y_test"}
 _OWNERS = {"owner_train", "owner_test"}
 

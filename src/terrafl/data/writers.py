@@ -21,8 +21,6 @@ from terrafl.errors import ConfigurationError, DataError
 if TYPE_CHECKING:
     from pyarrow import parquet
 
-__all__ = ["Rows", "num_rows", "read_rows", "read_users"]
-
 _LABELS = ("character", "label")
 _BATCH = 4096
 

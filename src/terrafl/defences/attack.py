@@ -31,8 +31,6 @@ from typing import Literal, get_args
 
 from terrafl.errors import require
 
-__all__ = ["KINDS", "Attack", "Kind"]
-
 Kind = Literal[
     "none",
     "norm-inflation",

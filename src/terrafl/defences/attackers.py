@@ -10,8 +10,6 @@ from terrafl.defences.attack import Attack
 from terrafl.records import Population, Report, Vector
 from terrafl.selection.needs import known
 
-__all__ = ["Attackers", "draw_attackers"]
-
 
 def draw_attackers(
     attack: Attack, population: Population, generator: np.random.Generator

@@ -13,8 +13,6 @@ from terrafl.runs import events
 from terrafl.selection.needs import shapes
 from terrafl.selection.report import judge
 
-__all__ = ["Intake"]
-
 
 @dataclass(frozen=True, slots=True)
 class Intake:

@@ -6,12 +6,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from terrafl.records import Cohort, Refusal, State, Update, Vector
+from terrafl.records import Cohort, Population, Refusal, State, Update, Vector
 from terrafl.runs.events import Event
 from terrafl.selection.final_layer import FinalLayer
-from terrafl.selection.protocol import Averaging, Population
-
-__all__ = ["Defence", "Inspected", "Iteration"]
+from terrafl.selection.protocol import Averaging
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

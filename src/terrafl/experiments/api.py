@@ -22,7 +22,8 @@ from terrafl.defences import Attack, Guard
 from terrafl.defences.robust import Aggregation
 from terrafl.errors import ConfigurationError, require
 from terrafl.experiments.compared import Compared
-from terrafl.experiments.config import RunConfig, read_configuration, read_toml, resolve
+from terrafl.experiments.config import RunConfig, resolve
+from terrafl.experiments.config_layers import read_configuration, read_toml
 from terrafl.experiments.result import Result
 from terrafl.experiments.run import OnRound, execute
 from terrafl.experiments.sweep import Cell, OnCell, sweep
@@ -34,8 +35,6 @@ from terrafl.selection import SELECTORS, Selector
 from terrafl.settings import to_plain, to_plain_named
 from terrafl.simulation.local_training import LocalTraining
 from terrafl.tasks import Task
-
-__all__ = ["Settings", "cells", "compare", "configure", "default_workers", "run"]
 
 Plain = dict[str, Any]  # Any: what TOML can hold
 

@@ -33,8 +33,6 @@ from terrafl.simulation.hostile import Hostile
 from terrafl.simulation.job import Job, arrays_of
 from terrafl.simulation.pool import Pool
 
-__all__ = ["federate", "job_of", "load_data", "plan_of", "train"]
-
 
 def load_data(
     config: RunConfig, workers: int = 1, on_images: OnImages = lambda done, total: None

@@ -13,8 +13,6 @@ from terrafl.runs.temporary import TemporaryFolder
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Compared"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Compared:

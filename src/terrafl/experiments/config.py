@@ -16,25 +16,21 @@ from terrafl.algorithms import ALGORITHMS, Algorithm
 from terrafl.data import PARTITIONERS, Partitioner, available, is_npz_path
 from terrafl.defences import Attack, Guard
 from terrafl.defences.robust import AGGREGATIONS, Aggregation, require_tolerable
-from terrafl.errors import ConfigurationError, require
+from terrafl.errors import ConfigurationError, require, suggest
 from terrafl.experiments.config_layers import (
     default_scenario,
     merged,
-    read_configuration,
     read_scenario,
-    read_toml,
     scenario_names,
 )
 from terrafl.models import MODELS, Model
 from terrafl.models.backbones import BACKBONES, Backbone
 from terrafl.runs import Labels
 from terrafl.selection import SELECTORS, Selector
-from terrafl.settings import build, named, suggest, to_plain, to_plain_named, variant_of
+from terrafl.settings import build, named, to_plain, to_plain_named, variant_of
 from terrafl.simulation.job import OnClientFailure, Precision
 from terrafl.simulation.local_training import LocalTraining
 from terrafl.tasks import TASKS, Classification, Task
-
-__all__ = ["RunConfig", "read_configuration", "read_toml", "resolve", "scenario_names"]
 
 Plain = dict[str, Any]  # Any: what TOML can hold
 

@@ -11,15 +11,6 @@ from typing import Any
 from terrafl.data import is_npz_path
 from terrafl.errors import ConfigurationError
 
-__all__ = [
-    "default_scenario",
-    "merged",
-    "read_configuration",
-    "read_scenario",
-    "read_toml",
-    "scenario_names",
-]
-
 Plain = dict[str, Any]  # Any: what TOML can hold
 
 DEFAULT_SCENARIOS = {"digits": "digits", "fmnist": "fmnist-4", "cifar10": "cifar10-1"}

@@ -7,14 +7,13 @@ import logging
 from collections.abc import Iterable, Mapping
 
 from terrafl.errors import RunFolderError
-from terrafl.experiments.config import RunConfig, read_toml
+from terrafl.experiments.config import RunConfig
+from terrafl.experiments.config_layers import read_toml
 from terrafl.provenance import DECISIVE, user_code, versions
 from terrafl.runs import RunFolder
 from terrafl.runs.checkpoint import Checkpoint
 from terrafl.selection.needs import known
 from terrafl.settings import dotted
-
-__all__ = ["Drift", "conditions", "drift_since", "require_none", "stored_versions", "warn_of_drift"]
 
 _log = logging.getLogger(__name__)
 

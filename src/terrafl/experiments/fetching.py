@@ -9,8 +9,6 @@ from terrafl.data.files import DataFile, Progress
 from terrafl.errors import DataError, require_known
 from terrafl.models import BACKBONES
 
-__all__ = ["fetch"]
-
 
 def fetch(
     name: str,

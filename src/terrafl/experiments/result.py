@@ -14,8 +14,6 @@ from terrafl.runs.temporary import TemporaryFolder
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Result"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Result:

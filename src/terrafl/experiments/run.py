@@ -7,7 +7,8 @@ from dataclasses import asdict
 from pathlib import Path
 
 from terrafl.errors import RunFolderError, UserError
-from terrafl.experiments.config import RunConfig, read_configuration
+from terrafl.experiments.config import RunConfig
+from terrafl.experiments.config_layers import read_configuration
 from terrafl.experiments.drift import drift_since, require_none, warn_of_drift
 from terrafl.experiments.result import Result
 from terrafl.experiments.trust import remember, require_trust
@@ -16,8 +17,6 @@ from terrafl.runs import RunFolder
 from terrafl.runs.atomic import write_atomically
 from terrafl.runs.recovery import recover
 from terrafl.runs.temporary import TemporaryFolder
-
-__all__ = ["OnRound", "execute", "read_config", "resume"]
 
 OnRound = Callable[[int, int, float | None], None]
 """Called after every round with finished rounds, planned rounds, and the newest accuracy."""

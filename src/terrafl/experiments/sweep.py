@@ -15,8 +15,6 @@ from terrafl.runs import RunFolder
 from terrafl.simulation.process import ChildDied, Message
 from terrafl.simulation.process_group import MOST_DEATHS, ProcessGroup
 
-__all__ = ["Cell", "OnCell", "finish", "sweep"]
-
 
 @dataclass(frozen=True, slots=True)
 class Cell:

@@ -18,8 +18,6 @@ from terrafl.errors import RunFolderError
 from terrafl.folders import user_cache
 from terrafl.provenance import source_files
 
-__all__ = ["remember", "require_trust"]
-
 
 def require_trust(plain: Mapping[str, Any], source: Path) -> None:  # Any: what TOML can hold
     """Refuse a configuration whose code is unknown, before anything of it is imported.

@@ -10,8 +10,6 @@ from terrafl.experiments.config import RunConfig
 from terrafl.seeds import stream
 from terrafl.simulation.features import OnImages, require_weights
 
-__all__ = ["compute_features", "read_data"]
-
 
 def read_data(
     configs: Iterable[RunConfig], *, progress: Progress = lambda name, done, total: None

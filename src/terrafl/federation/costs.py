@@ -10,8 +10,6 @@ from terrafl.records import Update
 from terrafl.runs.events import Costs
 from terrafl.selection.needs import NUMBER_BYTES, find
 
-__all__ = ["Account"]
-
 
 @dataclass(slots=True)
 class Account:

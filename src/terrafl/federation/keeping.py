@@ -11,8 +11,6 @@ from terrafl.selection import Context, Selector, judge
 from terrafl.selection.final_layer import FinalLayer
 from terrafl.selection.needs import shapes
 
-__all__ = ["ask_whom_to_keep"]
-
 
 def ask_whom_to_keep(
     selector: Selector,

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from terrafl.records import Report, Update
 
-__all__ = ["KeptUpdates"]
-
 _NUMBERS = ("steps", "draws", "weight", "metrics")
 
 

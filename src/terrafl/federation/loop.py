@@ -40,8 +40,6 @@ from terrafl.runs import events
 from terrafl.seeds import stream
 from terrafl.selection import Context, Selector
 
-__all__ = ["Loop"]
-
 
 @dataclass(slots=True, kw_only=True)
 class Loop:

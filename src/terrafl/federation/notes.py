@@ -13,8 +13,6 @@ from terrafl.federation.state import RunState
 from terrafl.records import Cohort, Refusal, Update
 from terrafl.runs import events
 
-__all__ = ["Notes"]
-
 
 @dataclass(frozen=True, slots=True)
 class Notes:

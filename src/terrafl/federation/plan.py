@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["MOST_EMPTY_CHOICES", "MOST_ITERATIONS", "Plan"]
-
 MOST_EMPTY_CHOICES = 10
 """Times in a row that the selector may draw or keep nobody."""
 

@@ -18,18 +18,6 @@ from terrafl.runs import events
 from terrafl.selection import Population
 from terrafl.selection.final_layer import FinalLayer
 
-__all__ = [
-    "QUESTIONS",
-    "Answers",
-    "Evaluation",
-    "Federation",
-    "Gathering",
-    "Question",
-    "TrainRequest",
-    "TrainResult",
-    "TrainingFacts",
-]
-
 TrainResult = Update | Refusal
 
 QUESTIONS: Mapping[str, str] = {

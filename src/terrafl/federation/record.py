@@ -16,8 +16,6 @@ from terrafl.runs.events import Event
 from terrafl.runs.journal import whole_lines
 from terrafl.runs.slot_file import SlotFile
 
-__all__ = ["Record"]
-
 
 @dataclass(slots=True)
 class Record:

@@ -15,8 +15,6 @@ from terrafl.selection import Selector
 from terrafl.selection.needs import find
 from terrafl.selection.protocol import Averaging
 
-__all__ = ["check_cohort", "check_iterations", "check_kept", "check_selector", "check_weights"]
-
 RESERVED_EVENTS: Final = frozenset(
     # Terraform writes its split as a decision.
     event.kind

@@ -15,8 +15,6 @@ from terrafl.runs.checkpoint import Checkpoint
 from terrafl.runs.events import Costs
 from terrafl.runs.summary import Point
 
-__all__ = ["RunState", "Stateful"]
-
 Arrays = Mapping[str, NDArray[np.generic]]
 
 

@@ -8,8 +8,6 @@ from dataclasses import asdict
 from terrafl.federation.state import RunState
 from terrafl.runs import Labels, Summary
 
-__all__ = ["summarise"]
-
 
 def summarise(
     labels: Labels,

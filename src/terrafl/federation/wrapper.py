@@ -20,8 +20,6 @@ from terrafl.runs import events
 from terrafl.selection import Population
 from terrafl.selection.final_layer import FinalLayer
 
-__all__ = ["FederationWrapper"]
-
 
 @dataclass(slots=True, eq=False)
 class FederationWrapper:

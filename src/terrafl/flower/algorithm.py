@@ -20,8 +20,6 @@ from terrafl.flower.strategy_state import StrategyState
 from terrafl.flower.subset import weight_key
 from terrafl.records import Population, State, Update, Vector
 
-__all__ = ["StrategyAlgorithm"]
-
 
 @dataclass(slots=True, eq=False)
 class StrategyAlgorithm(Algorithm):

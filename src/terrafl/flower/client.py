@@ -17,8 +17,6 @@ from terrafl.errors import ConfigurationError, require
 from terrafl.flower import wire
 from terrafl.selection.needs import known
 
-__all__ = ["answer", "report"]
-
 Loss = Callable[[Message, Context, Sequence[int] | None], float]
 
 

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from flwr.app import Message
 from flwr.serverapp import Grid
 
-__all__ = ["Arrival", "Exchange", "exchange", "pull", "send"]
-
 # Flower's loop polls every 3 seconds; one poll is one small request.
 _FIRST_LOOK_S, _LONGEST_LOOK_S = 0.02, 1.0
 

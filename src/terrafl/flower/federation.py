@@ -40,8 +40,6 @@ from terrafl.seeds import stream
 from terrafl.selection.final_layer import FinalLayer
 from terrafl.selection.needs import collect, measure
 
-__all__ = ["Evaluate", "FlowerFederation"]
-
 _log = logging.getLogger(__name__)
 
 Evaluate = Callable[[int, ArrayRecord], MetricRecord | None]

@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 from flwr.app import MetricRecord
 
-__all__ = ["History"]
-
 
 @dataclass(slots=True)
 class History:

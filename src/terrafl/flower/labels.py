@@ -16,8 +16,6 @@ from terrafl.runs import Labels
 from terrafl.selection import Selector
 from terrafl.settings import to_plain, to_plain_named, variant_of
 
-__all__ = ["config_values", "labels_of", "settings_of"]
-
 
 def labels_of(selector: Selector, strategy: Strategy, settings: Mapping[str, Any]) -> Labels:
     """Name a run by its parts; a strategy by its class and those that it wraps."""

@@ -14,8 +14,6 @@ from terrafl.errors import ConfigurationError
 from terrafl.records import Vector
 from terrafl.selection.final_layer import FinalLayer
 
-__all__ = ["ArrayLayout", "Arrays", "ModelArrays", "to_numpy", "to_record"]
-
 Arrays = Mapping[str, NDArray[np.generic]]
 
 

@@ -9,8 +9,6 @@ from flwr.app import ArrayRecord, ConfigRecord, Message, RecordDict
 
 from terrafl.flower import wire
 
-__all__ = ["answer_in", "identity_in", "identity_question", "model_question"]
-
 _TYPE = f"query.{wire.ACTION}"
 _LONGEST_NAME = 100
 

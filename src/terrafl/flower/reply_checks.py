@@ -17,8 +17,6 @@ import numpy as np
 from flwr.app import ArrayRecord, Message
 from numpy.typing import NDArray
 
-__all__ = ["MOST_TIMES_MEDIAN", "Reply", "checked_reply", "metrics_of", "odd_metrics", "too_large"]
-
 Arrays = Mapping[str, NDArray[np.generic]]
 Metrics = Mapping[str, int | float | list[int] | list[float]]
 

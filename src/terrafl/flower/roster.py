@@ -20,8 +20,6 @@ from terrafl.flower.reply_checks import too_large
 from terrafl.records import Population, Refusal, Report
 from terrafl.runs import events
 
-__all__ = ["Identity", "Roster"]
-
 _log = logging.getLogger(__name__)
 
 Identity = Literal["node-config", "public-key"]

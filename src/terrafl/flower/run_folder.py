@@ -20,8 +20,6 @@ from terrafl.runs import Labels, RunFolder
 from terrafl.runs.atomic import write_atomically
 from terrafl.runs.recovery import recover
 
-__all__ = ["FlowerRunFolder"]
-
 _log = logging.getLogger(__name__)
 
 

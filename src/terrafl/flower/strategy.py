@@ -26,8 +26,6 @@ from terrafl.flower.subset import wrapped
 from terrafl.selection import Selector
 from terrafl.selection.needs import find
 
-__all__ = ["ClientSelection"]
-
 _log = logging.getLogger(__name__)
 
 _OUTERMOST = (

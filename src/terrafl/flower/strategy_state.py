@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 
 from terrafl.flower.subset import wrapped
 
-__all__ = ["StrategyState"]
-
 _SEPARATOR = "/"
 
 

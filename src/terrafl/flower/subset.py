@@ -15,8 +15,6 @@ from flwr.serverapp import Grid
 from flwr.serverapp.strategy import Strategy
 from flwr.supercore.run import Run
 
-__all__ = ["SubsetGrid", "nodes_to_evaluate", "taking_everybody", "weight_key", "wrapped"]
-
 
 class SubsetGrid(Grid):
     """A grid that shows only some of its nodes.

@@ -2,17 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = [
-    "ACTION",
-    "CLIENT_ID",
-    "ITERATION",
-    "NUM_EXAMPLES",
-    "QUESTION",
-    "RECORD",
-    "ROUND",
-    "ROWS",
-]
-
 ACTION = "terrafl"
 """Name under which clients answer questions: messages of the type ``query.terrafl``."""
 

@@ -15,8 +15,6 @@ from terrafl.models.layout import Layout
 from terrafl.models.networks import Model
 from terrafl.seeds import torch_stream
 
-__all__ = ["FlatNetwork"]
-
 
 class FlatNetwork:
     """A network that is stored in one vector.

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Entry", "Layout"]
-
 
 @dataclass(frozen=True, slots=True)
 class Entry:

@@ -8,10 +8,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
-from terrafl.errors import ConfigurationError
-from terrafl.settings import suggest
-
-__all__ = ["Column", "Row", "Table", "read_table", "table_names"]
+from terrafl.errors import ConfigurationError, suggest
 
 
 @dataclass(frozen=True, slots=True)

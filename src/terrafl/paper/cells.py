@@ -12,10 +12,8 @@ from dataclasses import replace
 from terrafl.paper.table import Block, Line, relative_gain
 from terrafl.reports.estimates import Score
 from terrafl.reports.formats import DASH, as_count, as_gap, as_mean_sd, as_megabytes
-from terrafl.reports.tables import LATEX, Style, mean_of, to_best
 from terrafl.reports.tables import MARKDOWN as TABLES
-
-__all__ = ["GAINS", "LATEX", "MARKDOWN", "NOT_RUN", "details", "gains", "overview"]
+from terrafl.reports.tables import Style, mean_of, to_best
 
 NOT_RUN = "not run"
 GAINS = "Best over second (the paper's methods)"

@@ -13,8 +13,6 @@ from terrafl.paper.table import Block, Line, PaperTable
 from terrafl.reports.estimates import difference
 from terrafl.reports.formats import listed
 
-__all__ = ["Claim", "judge_claims", "terraform_ranks"]
-
 
 @dataclass(frozen=True, slots=True)
 class Claim:

@@ -12,8 +12,6 @@ from terrafl.paper.plan import Planned, ScenarioMethod
 from terrafl.paper.results import seconds_of
 from terrafl.runs import RunFolder
 
-__all__ = ["Pace", "calibrate", "expected_seconds"]
-
 
 @dataclass(frozen=True, slots=True)
 class Pace:

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict
 
-from terrafl.paper.cells import GAINS, LATEX, details, gains, overview
+from terrafl.paper.cells import GAINS, details, gains, overview
 from terrafl.paper.table import Block, Line, PaperTable, relative_gain
 from terrafl.reports.names import algorithm_name
-from terrafl.reports.tables import score_columns, to_csv
-
-__all__ = ["paper_csv", "paper_latex"]
+from terrafl.reports.tables import LATEX, score_columns, to_csv
 
 _SHORT = 8
 """Columns of the full table that fit on a page: up to the client updates."""

@@ -18,8 +18,6 @@ from terrafl.reports.collect import Run
 from terrafl.reports.comparison import Group, compare
 from terrafl.runs import Summary
 
-__all__ = ["gather"]
-
 
 def gather(table: Table, results: Path, preferred: str | None = None) -> PaperTable:
     """Return a table with the results in a folder.

@@ -13,8 +13,6 @@ from terrafl.reports.names import algorithm_name
 from terrafl.reports.tables import to_best
 from terrafl.reports.verdicts import verdict
 
-__all__ = ["paper_markdown"]
-
 _SCORED = "Accuracy in percent, after the last round: the paper's / ours."
 _TIMED = (
     "Seconds of training and selecting, each run alone on the machine, mean over seeds; the "

@@ -18,8 +18,6 @@ from terrafl.paper.results import keep_results
 from terrafl.runs import RunFolder
 from terrafl.simulation.features import OnImages
 
-__all__ = ["Prepared", "perform", "prepare"]
-
 
 class _BudgetSpentError(TerraflError):
     """The time budget is used up."""

@@ -15,8 +15,6 @@ from terrafl.paper.catalog import Column, Row, Table
 from terrafl.paper.profiles import Profile
 from terrafl.reports.names import algorithm_name
 
-__all__ = ["Planned", "ScenarioMethod", "chosen", "plan"]
-
 ScenarioMethod = tuple[str, str, str]
 """Scenario, selector and variant: what a round's time depends on most."""
 

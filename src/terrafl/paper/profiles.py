@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from terrafl.errors import ConfigurationError
-from terrafl.settings import suggest
-
-__all__ = ["PROFILES", "SHOWN", "Profile", "profile_named"]
+from terrafl.errors import ConfigurationError, suggest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,8 +11,6 @@ from terrafl.runs import RunFolder, Summary, read_events
 from terrafl.runs.atomic import write_atomically
 from terrafl.runs.events import EvaluationTime, IterationTime, SelectionTime
 
-__all__ = ["keep_results", "read_result", "read_seconds", "seconds_of"]
-
 SECONDS = "seconds.json"
 
 _log = logging.getLogger(__name__)

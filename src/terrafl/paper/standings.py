@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from terrafl.paper.table import Block
 from terrafl.reports.comparison import Method
 
-__all__ = ["EQUAL_UPDATES", "LAST_ROUND", "LAST_TEN", "READINGS", "Place", "Reading", "place"]
-
 
 @dataclass(frozen=True, slots=True)
 class Reading:

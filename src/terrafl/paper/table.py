@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from terrafl.reports.comparison import Group, Method
 from terrafl.reports.names import algorithm_name
 
-__all__ = ["Block", "Line", "PaperTable", "relative_gain"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:

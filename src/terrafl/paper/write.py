@@ -11,8 +11,6 @@ from terrafl.paper.table import PaperTable
 from terrafl.reports.curves import draw_bars, draw_curves
 from terrafl.runs.atomic import write_atomically
 
-__all__ = ["write_figures", "write_table"]
-
 
 def write_table(table: PaperTable, folder: Path) -> None:
     """Write Markdown, CSV and LaTeX, and PNG and SVG figures."""

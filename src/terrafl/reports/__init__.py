@@ -5,8 +5,9 @@ updates, because methods differ in how much they train per round.
 """
 
 from terrafl.reports.comparison import Comparison, Group, Method, Problem, compare_runs
-from terrafl.reports.curves import Pictures, draw_curves, plot_runs
+from terrafl.reports.curves import draw_curves, plot_runs
 from terrafl.reports.html import html_table, write_report
+from terrafl.reports.looks import Pictures
 from terrafl.reports.tables import Row, rows, to_csv, to_latex, to_markdown
 from terrafl.reports.verdicts import verdict
 

@@ -7,8 +7,6 @@ from base64 import b64encode
 from dataclasses import dataclass
 from importlib.resources import files
 
-__all__ = ["Assets", "load_assets"]
-
 SCRIPTS = (
     *("model.js", "svg.js", "theme.js", "bands.js", "tip.js", "curves.js", "tree.js", "cells.js"),
     *("heat.js", "fairness.js", "explorer.js", "live.js", "main.js"),

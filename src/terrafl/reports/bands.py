@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from terrafl.runs import Point
 
-__all__ = ["Band", "average_curves"]
-
 MOST_POINTS = 240
 """More points change the size of a picture, but not what it shows."""
 

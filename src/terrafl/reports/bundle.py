@@ -18,16 +18,6 @@ from terrafl.reports.sections import Section, Study
 from terrafl.reports.trace import Clients, Step, Trace
 from terrafl.runs import Point
 
-__all__ = [
-    "bundle",
-    "curve_columns",
-    "federation_columns",
-    "group_plain",
-    "packed",
-    "run_plain",
-    "step_columns",
-]
-
 Plain = dict[str, Any]  # Any: what JSON can hold
 
 MOST_PACKED = 2_300_000

@@ -11,8 +11,6 @@ from typing import NamedTuple
 from terrafl.errors import RunFolderError
 from terrafl.runs import RunFolder, Summary
 
-__all__ = ["Run", "Unreadable", "find_runs", "folders_with"]
-
 
 @dataclass(frozen=True, slots=True)
 class Run:

@@ -23,8 +23,6 @@ from terrafl.reports.estimates import Score, score_methods
 from terrafl.reports.names import algorithm_name, method_name, method_order
 from terrafl.runs import Summary
 
-__all__ = ["Comparison", "Costs", "Group", "Method", "Problem", "compare", "compare_runs"]
-
 Unit = Literal["client_updates", "samples"]
 
 

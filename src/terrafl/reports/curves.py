@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
     from matplotlib.lines import Line2D
 
-__all__ = ["Pictures", "draw_bars", "draw_curves", "plot_runs"]
-
 MARKERS = ("o", "s", "^", "D", "v", "h", "P", "X")
 
 

@@ -7,8 +7,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
-__all__ = ["Difference", "Estimate", "Score", "difference", "estimate", "score_methods"]
-
 BySeed = Mapping[int, float]
 
 

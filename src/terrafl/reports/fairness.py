@@ -21,8 +21,6 @@ import numpy as np
 from terrafl.reports.estimates import Estimate, estimate
 from terrafl.reports.trace import Trace
 
-__all__ = ["Fairness", "fairness_of", "gini", "worst_decile"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fairness:

@@ -18,8 +18,6 @@ from terrafl.runs import Point
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["draw_figures"]
-
 COSTS = {
     "client_updates": "Client updates",
     "samples_trained": "Samples trained",

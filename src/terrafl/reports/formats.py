@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-__all__ = ["DASH", "as_count", "as_gap", "as_mean_sd", "as_megabytes", "in_latex", "listed"]
-
 DASH = "–"
 """Shown where a number is not available."""
 

@@ -14,8 +14,6 @@ from terrafl.reports.trace import Trace
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["heat_figure", "heat_map"]
-
 MOST_CELLS = 400
 """Clients, or rounds, beyond which neighbours share a cell."""
 

@@ -21,8 +21,6 @@ from terrafl.runs.atomic import write_atomically
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-__all__ = ["html_table", "render_page", "render_sections", "report_page", "write_report"]
-
 
 def write_report(
     runs: Sequence[Path],

@@ -16,8 +16,6 @@ from terrafl.reports.names import SELECTORS
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["COLOURS", "DASHES", "FAINT", "INK", "Pictures", "own_style", "save", "style_numbers"]
-
 # Okabe and Ito's palette, which colour-blind readers can distinguish, without its yellow, which
 # is invisible on white. The method of the paper gets the strongest colour, vermillion.
 COLOURS = ("#000000", "#E69F00", "#56B4E9", "#009E73", "#0072B2", "#D55E00", "#CC79A7")

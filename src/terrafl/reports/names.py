@@ -6,8 +6,6 @@ import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
-__all__ = ["SELECTORS", "algorithm_name", "method_name", "method_order", "metric_name"]
-
 SELECTORS: Mapping[str, str] = MappingProxyType(
     {
         "random": "Random",

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from terrafl.runs import RunFolder
 from terrafl.runs.config_file import read_settings
 
-__all__ = ["Resolved", "Settings", "resolve_settings", "settings_of"]
-
 Settings = dict[str, str]
 
 

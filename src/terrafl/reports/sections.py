@@ -19,8 +19,6 @@ from terrafl.reports.trace import Trace, read_trace
 from terrafl.reports.verdicts import verdict
 from terrafl.runs import RunFolder
 
-__all__ = ["Section", "Study", "make_sections", "study"]
-
 LONGEST_SLUG = 80
 
 Part = TypeVar("Part")

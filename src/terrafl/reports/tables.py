@@ -16,20 +16,6 @@ from terrafl.reports.estimates import Score
 from terrafl.reports.formats import DASH, as_count, as_gap, as_mean_sd, in_latex
 from terrafl.reports.names import algorithm_name
 
-__all__ = [
-    "LATEX",
-    "MARKDOWN",
-    "Row",
-    "Style",
-    "mean_of",
-    "rows",
-    "score_columns",
-    "to_best",
-    "to_csv",
-    "to_latex",
-    "to_markdown",
-]
-
 Row = dict[str, str | int | float | None]
 
 

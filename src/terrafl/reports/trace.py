@@ -11,8 +11,6 @@ from dataclasses import dataclass, field
 
 from terrafl.runs import Point, RunFolder, events, read_events
 
-__all__ = ["Clients", "Step", "Trace", "read_trace"]
-
 
 @dataclass(slots=True)
 class Clients:

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["edges_of", "tree_figure"]
-
 HARD, EASY, RANGE = "#D55E00", "#9db4c8", "#0072b2"
 PITCH = 1.85
 """From the foot of one iteration to the next, in heights of the tallest bar."""

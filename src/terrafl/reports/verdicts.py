@@ -8,8 +8,6 @@ from terrafl.reports.comparison import Group, Method
 from terrafl.reports.estimates import Difference, Score
 from terrafl.reports.formats import listed
 
-__all__ = ["verdict"]
-
 Rival = tuple[str, Difference | None]
 
 

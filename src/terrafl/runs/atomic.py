@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-__all__ = ["sync_folder", "unfinished", "write_atomically", "write_synced"]
-
 
 def write_synced(path: Path, data: bytes) -> None:
     """Write a file and wait until it is on disk."""

@@ -24,8 +24,6 @@ from numpy.typing import NDArray
 
 from terrafl.runs.atomic import sync_folder, write_synced
 
-__all__ = ["Checkpoint", "discard", "load", "save"]
-
 _log = logging.getLogger(__name__)
 
 KEPT = 2

@@ -14,8 +14,6 @@ from functools import cache
 from types import NoneType
 from typing import Any, NoReturn, TypeVar, get_args, get_origin, get_type_hints
 
-__all__ = ["Plain", "check_of", "checked", "integer", "number", "parse_object", "parsed", "text"]
-
 MOST_ROUNDS = 10_000_000
 """Largest round and iteration: a larger one is damage, and would exhaust memory."""
 LARGEST = 2**53

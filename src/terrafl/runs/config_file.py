@@ -9,8 +9,6 @@ from typing import Any
 
 from terrafl.errors import RunFolderError
 
-__all__ = ["dotted", "read_config_file", "read_settings"]
-
 Plain = dict[str, Any]  # Any: what TOML can hold
 
 _NOT_SETTINGS = ("labels", "versions")

@@ -8,8 +8,6 @@ from operator import gt
 from terrafl.runs import events as e
 from terrafl.runs.checks import Plain, check_of, checked, integer, number, parsed, text
 
-__all__ = ["parse_event"]
-
 _TYPES: Mapping[str, type[e.Event]] = {
     cls.kind: cls
     for cls in (

@@ -11,8 +11,6 @@ from terrafl.runs.checks import parse_object
 from terrafl.runs.event_parser import parse_event
 from terrafl.runs.events import Event
 
-__all__ = ["read_events", "read_lines"]
-
 Item = TypeVar("Item")
 
 

@@ -10,31 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from typing import Any, ClassVar, NamedTuple
 
-__all__ = [
-    "SCHEMA",
-    "Attackers",
-    "Averaged",
-    "Cohort",
-    "Costs",
-    "Decision",
-    "Drift",
-    "Evaluation",
-    "EvaluationTime",
-    "Event",
-    "Fairness",
-    "Federation",
-    "Guarded",
-    "IterationTime",
-    "NotAggregated",
-    "Refused",
-    "SelectionTime",
-    "Split",
-    "SplitClient",
-    "Updates",
-    "decision",
-    "to_plain",
-]
-
 SCHEMA = 2
 """Version of the events. Version 1 had no ``schema`` key and no Flower federation."""
 

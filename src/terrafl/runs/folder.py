@@ -15,8 +15,6 @@ from terrafl.runs import checkpoint
 from terrafl.runs.atomic import unfinished
 from terrafl.runs.summary import Summary
 
-__all__ = ["RunFolder"]
-
 
 @dataclass(slots=True)
 class RunFolder:

@@ -12,8 +12,6 @@ from terrafl.runs.events import Costs
 from terrafl.runs.folder import RunFolder
 from terrafl.runs.summary import Labels, Summary
 
-__all__ = ["initial_summary"]
-
 _UNNAMED = dict.fromkeys((field.name for field in fields(Labels)), "") | {"seed": 0}
 
 

@@ -15,8 +15,6 @@ from terrafl.errors import RunFolderError
 from terrafl.runs.atomic import sync_folder
 from terrafl.runs.events import Event, to_plain
 
-__all__ = ["Journal", "starts_with", "whole_lines"]
-
 _CHUNK = 1 << 20
 
 

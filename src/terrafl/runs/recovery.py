@@ -10,8 +10,6 @@ from terrafl.runs.checkpoint import Checkpoint
 from terrafl.runs.folder import RunFolder
 from terrafl.runs.journal import starts_with
 
-__all__ = ["recover"]
-
 _log = logging.getLogger(__name__)
 
 

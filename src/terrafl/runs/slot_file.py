@@ -22,8 +22,6 @@ from terrafl.errors import RunFolderError
 from terrafl.records import State, Vector
 from terrafl.runs.checkpoint import KEPT
 
-__all__ = ["SlotFile"]
-
 _GROWTH = 16  # slots by which the file grows
 
 

@@ -11,8 +11,6 @@ from typing import NamedTuple
 from terrafl.errors import RunFolderError
 from terrafl.runs.checks import parse_object, parsed
 
-__all__ = ["Labels", "Point", "Summary"]
-
 
 class Point(NamedTuple):
     """One evaluation on the curve of a run."""

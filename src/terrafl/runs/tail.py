@@ -10,8 +10,6 @@ from terrafl.runs.checks import parse_object
 from terrafl.runs.event_parser import parse_event
 from terrafl.runs.events import Event
 
-__all__ = ["News", "Tail"]
-
 _REMEMBERED = 1024  # bytes
 
 

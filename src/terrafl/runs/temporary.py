@@ -7,8 +7,6 @@ import weakref
 from pathlib import Path
 from tempfile import mkdtemp
 
-__all__ = ["TemporaryFolder"]
-
 
 class TemporaryFolder:
     """A new folder, deleted with this object or at the end of the program.

@@ -8,6 +8,10 @@ from typing import TYPE_CHECKING
 from terrafl._lazy import lazily
 
 if TYPE_CHECKING:
+    from terrafl.records import Cohort as Cohort
+    from terrafl.records import Population as Population
+    from terrafl.records import Refusal as Refusal
+    from terrafl.records import Report as Report
     from terrafl.selection.catalog import SELECTORS as SELECTORS
     from terrafl.selection.hbase import HBase as HBase
     from terrafl.selection.hics import HiCSFL as HiCSFL
@@ -15,12 +19,8 @@ if TYPE_CHECKING:
     from terrafl.selection.needs import register as register
     from terrafl.selection.oort import Oort as Oort
     from terrafl.selection.power_of_choice import PowerOfChoice as PowerOfChoice
-    from terrafl.selection.protocol import Cohort as Cohort
     from terrafl.selection.protocol import Context as Context
-    from terrafl.selection.protocol import Population as Population
     from terrafl.selection.protocol import Selector as Selector
-    from terrafl.selection.report import Refusal as Refusal
-    from terrafl.selection.report import Report as Report
     from terrafl.selection.report import judge as judge
     from terrafl.selection.splitting import Split as Split
     from terrafl.selection.splitting import split as split

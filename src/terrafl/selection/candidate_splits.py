@@ -19,8 +19,6 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Weighting", "candidate_splits", "least_variance"]
-
 Weighting = Literal["count", "mass"]
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

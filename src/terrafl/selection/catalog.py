@@ -5,8 +5,6 @@ from __future__ import annotations
 from terrafl._lazy import catalog
 from terrafl.selection.protocol import Selector
 
-__all__ = ["SELECTORS"]
-
 # A new selector is one file and one line here; tables show them in this order.
 SELECTORS: dict[str, type[Selector]] = catalog(
     "terrafl.selection.uniform:Random",

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from terrafl.records import Vector
 
-__all__ = ["FinalLayer", "norm"]
-
 Difference = NDArray[np.float64]
 
 

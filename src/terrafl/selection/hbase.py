@@ -12,9 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from terrafl.selection.protocol import Averaging, Cohort, Context, Selector
-
-__all__ = ["HBase"]
+from terrafl.records import Cohort
+from terrafl.selection.protocol import Averaging, Context, Selector
 
 
 @dataclass(slots=True, kw_only=True)

@@ -10,9 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from terrafl.errors import ConfigurationError
-from terrafl.selection.protocol import Population, State
-
-__all__ = ["ClientMemory", "array_in"]
+from terrafl.records import Population, State
 
 Floats = NDArray[np.float64]
 Ids = NDArray[np.str_]

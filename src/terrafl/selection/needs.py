@@ -17,18 +17,6 @@ from terrafl.errors import ConfigurationError, require
 from terrafl.records import MEASURED_FIELDS, Measured, Report, Vector
 from terrafl.selection.final_layer import FinalLayer, norm
 
-__all__ = [
-    "Measurement",
-    "Need",
-    "collect",
-    "find",
-    "known",
-    "measure",
-    "modules_of",
-    "register",
-    "shapes",
-]
-
 Need = str
 """The name of a measurement."""
 

@@ -16,11 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from terrafl.errors import require
+from terrafl.records import Cohort, Json, Report, State
 from terrafl.selection.memory import ClientMemory
-from terrafl.selection.protocol import Averaging, Cohort, Context, Json, Selector, State
-from terrafl.selection.report import Need, Report
-
-__all__ = ["PowerOfChoice", "Variant"]
+from terrafl.selection.needs import Need
+from terrafl.selection.protocol import Averaging, Context, Selector
 
 Variant = Literal["pow-d", "cpow-d", "rpow-d"]
 

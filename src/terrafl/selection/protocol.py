@@ -16,19 +16,8 @@ from typing import ClassVar, Literal, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from terrafl.records import Cohort, Json, Population, Report, State
+from terrafl.records import Cohort, Population, Report, State
 from terrafl.selection.needs import Need
-
-__all__ = [
-    "Ask",
-    "Averaging",
-    "Cohort",
-    "Context",
-    "Json",
-    "Population",
-    "Selector",
-    "State",
-]
 
 Averaging = Literal["size", "plain"]
 """Weight a client by its number of examples, or every client alike."""

@@ -16,8 +16,6 @@ import numpy as np
 from terrafl.records import Refusal, Report
 from terrafl.selection.needs import Measurement, Need, known
 
-__all__ = ["Need", "Refusal", "Report", "judge"]
-
 
 def judge(
     reports: Iterable[Report],

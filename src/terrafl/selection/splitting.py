@@ -25,8 +25,6 @@ from numpy.typing import NDArray
 from terrafl.errors import ConfigurationError
 from terrafl.selection.candidate_splits import Weighting, candidate_splits, least_variance
 
-__all__ = ["Q1", "Q3", "Split", "Weighting", "range_ends", "split"]
-
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 

@@ -16,11 +16,11 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from terrafl.errors import ConfigurationError, require
-from terrafl.selection.protocol import Cohort, Context, Json, Selector
-from terrafl.selection.report import Need, Report
-from terrafl.selection.splitting import Q1, Q3, Split, Weighting, split
-
-__all__ = ["Fractional", "SearchRange", "Signal", "Terraform", "parse_range"]
+from terrafl.records import Cohort, Json, Report
+from terrafl.selection.candidate_splits import Weighting
+from terrafl.selection.needs import Need
+from terrafl.selection.protocol import Context, Selector
+from terrafl.selection.splitting import Q1, Q3, Split, split
 
 Signal = Literal["gradient", "weights", "bias", "loss"]
 Fractional = Fraction | int | float | str

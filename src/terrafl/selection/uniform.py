@@ -11,9 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from terrafl.selection.protocol import Cohort, Context, Selector
-
-__all__ = ["Random"]
+from terrafl.records import Cohort
+from terrafl.selection.protocol import Context, Selector
 
 
 @dataclass(slots=True, kw_only=True)

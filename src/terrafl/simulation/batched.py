@@ -28,8 +28,6 @@ from terrafl.models import Layout
 from terrafl.simulation.job import Job, Trained, Work
 from terrafl.tasks import Classification
 
-__all__ = ["GROUP_SIZE", "BatchedTrainer", "is_batchable"]
-
 Gather = Callable[[NDArray[np.int64]], tuple[Tensor, Tensor]]
 
 GROUP_SIZE = 4  # more clients at once gain little and leave less to share among workers

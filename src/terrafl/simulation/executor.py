@@ -12,8 +12,6 @@ from terrafl.models import Layout
 from terrafl.records import Refusal
 from terrafl.simulation.job import NO_VECTORS, Trained, TrainTask, Vectors
 
-__all__ = ["EVALUATION_BATCH", "Executor", "LossTask", "evaluation_pieces"]
-
 LossTask = tuple[int, Sequence[int] | None]
 """A client's position, and which of its examples to ask about (``None``: all)."""
 

@@ -9,8 +9,6 @@ from terrafl.errors import TerraflError, UserError, describe
 from terrafl.records import Refusal
 from terrafl.simulation.job import OnClientFailure, Trained, TrainTask, Work
 
-__all__ = ["CanTrain", "train_or_fail"]
-
 
 class CanTrain(Protocol):
     """Trains a group of clients, see :class:`terrafl.simulation.trainer.Trainer`."""

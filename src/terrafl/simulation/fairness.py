@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 from terrafl.data.partition.ragged import Ragged
 from terrafl.tasks import Task, score_of
 
-__all__ = ["MOST_LISTED", "by_client"]
-
 MOST_LISTED = 10_000
 """Clients are listed one by one in the journal up to this many: its cost follows the cohort."""
 

@@ -15,8 +15,6 @@ from terrafl.settings import named
 from terrafl.simulation.memory import SharedMemory, places_of
 from terrafl.simulation.process import Message, serve
 
-__all__ = ["FeatureWorker"]
-
 
 @dataclass(slots=True)
 class FeatureWorker:

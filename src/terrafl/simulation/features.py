@@ -25,8 +25,6 @@ from terrafl.settings import to_plain_named
 from terrafl.simulation.memory import SharedMemory
 from terrafl.simulation.process_group import ProcessGroup
 
-__all__ = ["OnImages", "require_weights", "with_features"]
-
 OnImages = Callable[[int, int], None]
 """Called with images done and images to do."""
 

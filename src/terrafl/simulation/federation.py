@@ -29,8 +29,6 @@ from terrafl.simulation.job import Trained, TrainTask
 from terrafl.simulation.local_training import LocalTraining
 from terrafl.tasks import LOWEST_SCORE, Classification, Task, score_of
 
-__all__ = ["SimulatedFederation", "final_layer_of"]
-
 _OF_LABELS = ("mean_classes", "mean_distance", "distances", "labels")
 
 

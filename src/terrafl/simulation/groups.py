@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-__all__ = ["grouped"]
-
 
 def grouped(sizes: Sequence[int], group_size: int) -> list[list[int]]:
     """Cut positions into groups of clients of similar size, largest first.

@@ -12,8 +12,6 @@ from terrafl.records import Update
 from terrafl.runs import events
 from terrafl.selection.needs import measure
 
-__all__ = ["Hostile"]
-
 
 @dataclass(slots=True, eq=False)
 class Hostile(FederationWrapper):

@@ -26,8 +26,6 @@ from terrafl.simulation.job import (
 )
 from terrafl.simulation.trainer import Trainer
 
-__all__ = ["InProcess"]
-
 
 class InProcess:
     """The simplest :class:`terrafl.simulation.executor.Executor`.

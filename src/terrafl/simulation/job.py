@@ -19,20 +19,6 @@ from terrafl.settings import build, named, to_plain, to_plain_named
 from terrafl.simulation.local_training import LocalTraining
 from terrafl.tasks import TASKS, Classification, Task
 
-__all__ = [
-    "NO_VECTORS",
-    "Arrays",
-    "Job",
-    "OnClientFailure",
-    "Precision",
-    "TrainTask",
-    "Trained",
-    "Vectors",
-    "Work",
-    "arrays_of",
-    "client_sizes",
-]
-
 Precision = Literal["fp32", "bf16"]
 OnClientFailure = Literal["stop", "drop"]
 """``stop`` ends the run, which can be resumed; ``drop`` refuses the client, in the journal."""

@@ -7,8 +7,6 @@ from typing import Literal
 
 from terrafl.errors import require
 
-__all__ = ["LearningRateDecay", "LocalTraining"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LearningRateDecay:

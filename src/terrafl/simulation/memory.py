@@ -16,8 +16,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Place", "SharedMemory", "places_of"]
-
 _ALIGNMENT = 64  # a cache line
 
 

@@ -30,8 +30,6 @@ from terrafl.simulation.memory import SharedMemory
 from terrafl.simulation.process import ChildDied, Message
 from terrafl.simulation.process_group import MOST_DEATHS, ProcessGroup
 
-__all__ = ["Pool"]
-
 
 class Pool:
     """Workers in separate processes.

@@ -18,8 +18,6 @@ from typing import Any
 
 from terrafl.errors import TerraflError, UserError, describe
 
-__all__ = ["ChildDied", "JsonProcess", "Message", "serve"]
-
 Message = dict[str, Any]  # Any: what JSON can hold
 
 # A user error keeps its kind on the way: a caller may skip a missing data set, but not an

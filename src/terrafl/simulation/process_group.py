@@ -12,8 +12,6 @@ from typing import Self
 from terrafl.errors import TerraflError
 from terrafl.simulation.process import ChildDied, JsonProcess, Message
 
-__all__ = ["MOST_DEATHS", "ProcessGroup"]
-
 _log = logging.getLogger(__name__)
 
 MOST_DEATHS = 3

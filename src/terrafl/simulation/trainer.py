@@ -29,8 +29,6 @@ from terrafl.simulation.job import (
 )
 from terrafl.simulation.local_training import LocalTraining
 
-__all__ = ["Trainer"]
-
 
 class Trainer:
     """Everything a client does, for any client of a run.

@@ -15,8 +15,6 @@ from terrafl.simulation.memory import SharedMemory, places_of
 from terrafl.simulation.process import Message, serve
 from terrafl.simulation.trainer import Trainer
 
-__all__ = ["Worker"]
-
 
 @dataclass(slots=True)
 class Worker:

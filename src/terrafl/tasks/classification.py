@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from terrafl.data import Dataset
 
-__all__ = ["Classification"]
-
 
 @dataclass(frozen=True, slots=True)
 class Classification:

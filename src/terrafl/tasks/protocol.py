@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from terrafl.data import Dataset
 
-__all__ = ["LOWEST_SCORE", "Task", "score_of"]
-
 LOWEST_SCORE: Final = -1e9
 """Recorded in place of a lower score, and of one that is not a number."""
 

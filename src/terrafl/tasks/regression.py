@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from terrafl.data import Dataset
 
-__all__ = ["Regression"]
-
 
 @dataclass(frozen=True, slots=True)
 class Regression:

@@ -23,8 +23,6 @@ from terrafl.data.partition.ragged import Ragged
 from terrafl.data.partition.shares import even, require_alphas
 from terrafl.errors import DataError, require
 
-__all__ = ["AlphaGroups"]
-
 
 @dataclass(frozen=True, slots=True)
 class AlphaGroups:

@@ -25,8 +25,6 @@ from numpy.typing import NDArray
 
 from terrafl.data.partition.shares import apportion, log_dirichlet, open_shares
 
-__all__ = ["MAX_REDRAWS", "Dealt", "deal", "repair", "shortage"]
-
 MAX_REDRAWS = 500
 """Draws discarded before the best is repaired. In the paper's scenarios a draw succeeds with a
 probability of at least about 0.02, so about one group in 25,000 needs a repair at most."""

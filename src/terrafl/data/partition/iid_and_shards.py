@@ -18,8 +18,6 @@ from terrafl.data.partition.partition import Partition, numbered, require_enough
 from terrafl.data.partition.shares import even, follow
 from terrafl.errors import require
 
-__all__ = ["Iid", "Shards"]
-
 
 @dataclass(frozen=True, slots=True)
 class Iid:

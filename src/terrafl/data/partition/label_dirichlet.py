@@ -20,8 +20,6 @@ from terrafl.data.partition import shares
 from terrafl.data.partition.partition import Partition, numbered, require_enough
 from terrafl.errors import require
 
-__all__ = ["LabelDirichlet"]
-
 
 @dataclass(frozen=True, slots=True)
 class LabelDirichlet:

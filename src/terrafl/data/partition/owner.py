@@ -12,8 +12,6 @@ from terrafl.data.dataset import Dataset
 from terrafl.data.partition.partition import Partition
 from terrafl.errors import DataError, require
 
-__all__ = ["ByOwner"]
-
 
 @dataclass(frozen=True, slots=True)
 class ByOwner:

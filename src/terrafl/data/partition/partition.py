@@ -12,8 +12,6 @@ from terrafl.data.dataset import Dataset
 from terrafl.data.partition.ragged import Ragged
 from terrafl.errors import DataError, require
 
-__all__ = ["Partition", "Partitioner", "numbered", "require_enough"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Partition:

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from terrafl.errors import require
 
-__all__ = ["Ragged"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ragged:

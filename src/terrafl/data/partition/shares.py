@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from terrafl.errors import require
 
-__all__ = ["apportion", "even", "follow", "log_dirichlet", "open_shares", "require_alphas", "tilt"]
-
 _PASSES = 100
 _TOLERANCE = 1e-6
 

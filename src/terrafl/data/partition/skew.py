@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from terrafl.data.partition.partition import Partition
 
-__all__ = ["Holdings", "Skew"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Holdings:

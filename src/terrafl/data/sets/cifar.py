@@ -20,8 +20,6 @@ from terrafl.data.entry import Decoded, Entry
 from terrafl.data.files import Bytes, DataFile
 from terrafl.errors import DataError
 
-__all__ = ["CIFAR10", "CIFAR100", "decode_records"]
-
 _URL = "https://www.cs.toronto.edu/~kriz/"
 _IMAGE = (3, 32, 32)
 _SHA256 = {

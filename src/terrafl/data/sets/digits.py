@@ -22,8 +22,6 @@ from terrafl.data.files import Bytes, GzipFile
 from terrafl.data.partition.shares import apportion
 from terrafl.errors import DataError
 
-__all__ = ["DIGITS"]
-
 _FILE = GzipFile(
     name="digits.csv.gz",
     size=264712,

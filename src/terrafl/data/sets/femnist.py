@@ -37,8 +37,6 @@ from terrafl.data.writers import Rows, num_rows, read_rows, read_users
 from terrafl.errors import DataError
 from terrafl.folders import sha256_of
 
-__all__ = ["FEMNIST", "WriterFolder"]
-
 _SIDE = 28
 _PARTS = ("train", "test")
 _NUM_WRITERS, _NUM_EXAMPLES = 3597, 814277  # of the parquet layout

@@ -21,8 +21,6 @@ from terrafl.data.entry import Decoded, Entry
 from terrafl.data.files import Bytes, GzipFile
 from terrafl.errors import DataError
 
-__all__ = ["FMNIST", "decode_idx"]
-
 _UNSIGNED_BYTES = b"\x00\x00\x08"
 _MAX_DIMENSIONS = 3
 

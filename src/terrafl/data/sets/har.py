@@ -32,8 +32,6 @@ from terrafl.data.holdout import hold_out_runs
 from terrafl.data.npz import Arrays, ArraysFile
 from terrafl.errors import DataError
 
-__all__ = ["HAR", "WindowsFile", "chains", "read_windows"]
-
 _FOLDER = "UCI HAR Dataset"
 _PARTS = ("train", "test")
 _SIGNALS = [f"{kind}_{axis}" for kind in ("body_acc", "body_gyro", "total_acc") for axis in "xyz"]

@@ -30,8 +30,6 @@ from terrafl.data.images import decode_image
 from terrafl.data.npz import Arrays
 from terrafl.errors import DataError
 
-__all__ = ["TINY_IMAGENET", "ImageTree"]
-
 _SIDE = 64
 _MAX_TEXT, _MAX_IMAGE = 1 << 23, 1 << 16  # bytes; the largest are 2.7 MB and 3 kB
 _WNID = re.compile(r"n\d{8}")

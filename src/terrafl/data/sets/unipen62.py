@@ -20,8 +20,6 @@ from terrafl.data.entry import Decoded, Entry
 from terrafl.data.holdout import hold_out
 from terrafl.data.npz import Arrays, ArraysFile
 
-__all__ = ["UNIPEN62"]
-
 _FILE = ArraysFile(
     name="unipen62.npz",
     limit=80_000_000,

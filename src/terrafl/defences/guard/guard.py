@@ -37,8 +37,6 @@ from terrafl.defences.protocol import Inspected, Iteration
 from terrafl.errors import require
 from terrafl.records import Population, Report, State, Update, Vector
 
-__all__ = ["Guard"]
-
 _FEWEST_NORMS = 5  # with fewer, outliers cannot be detected
 
 

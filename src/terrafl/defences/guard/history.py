@@ -9,8 +9,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Budget", "Recent", "Seen"]
-
 Floats = NDArray[np.float64]
 
 

@@ -7,8 +7,6 @@ from typing import Literal
 
 from terrafl.runs.events import Guarded
 
-__all__ = ["Action", "Log"]
-
 Action = Literal["quarantined", "clipped", "capped", "corrected", "withheld"]
 
 

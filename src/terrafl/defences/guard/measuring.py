@@ -10,8 +10,6 @@ from terrafl.records import Report, Vector
 from terrafl.selection.final_layer import FinalLayer
 from terrafl.selection.needs import Need, known, measure
 
-__all__ = ["remeasured"]
-
 _TOLERANCE = 1e-3  # clients may measure in float32
 
 

@@ -7,8 +7,6 @@ from numpy.typing import NDArray
 
 from terrafl.records import Vector
 
-__all__ = ["clipped", "deviations", "update_norm"]
-
 Floats = NDArray[np.float64]
 
 _BLOCK = 1 << 16

@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 from terrafl.errors import require
 from terrafl.records import Update, Vector
 
-__all__ = ["Median", "TrimmedMean"]
-
 _BLOCK = 1 << 14
 
 Sorted = NDArray[np.float32]

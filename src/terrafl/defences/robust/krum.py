@@ -19,8 +19,6 @@ from terrafl.algorithms.average import weighted_mean
 from terrafl.errors import require
 from terrafl.records import Update, Vector
 
-__all__ = ["Krum", "MultiKrum", "krum_scores"]
-
 _BLOCK = 1 << 16
 
 

@@ -12,8 +12,6 @@ from typing import ClassVar, Protocol, runtime_checkable
 from terrafl.errors import ConfigurationError
 from terrafl.records import Update, Vector
 
-__all__ = ["Aggregation", "require_tolerable"]
-
 
 @runtime_checkable
 class Aggregation(Protocol):

@@ -19,8 +19,6 @@ from statistics import fmean
 
 from terrafl.runs.events import Attackers, Averaged, Cohort, Event, Guarded, Refused
 
-__all__ = ["Evidence", "weigh"]
-
 Place = tuple[int, int, str]  # round, iteration, client
 
 _CAUGHT = ("refused", "quarantined", "corrected")

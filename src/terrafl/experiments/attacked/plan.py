@@ -15,8 +15,6 @@ from terrafl.experiments.api import Settings, configure
 from terrafl.experiments.sweep import Cell
 from terrafl.settings import to_plain
 
-__all__ = ["METHODS", "Attacked", "Method", "chosen_kinds", "chosen_methods", "plan"]
-
 
 @dataclass(frozen=True, slots=True)
 class Method:

@@ -16,8 +16,6 @@ from terrafl.experiments.run import read_config
 from terrafl.runs import RunFolder, read_events
 from terrafl.runs.atomic import write_atomically
 
-__all__ = ["Kept", "keep", "read_kept"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:

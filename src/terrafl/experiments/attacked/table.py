@@ -11,8 +11,6 @@ from terrafl.defences import KINDS, Kind
 from terrafl.experiments.attacked.plan import METHODS
 from terrafl.experiments.attacked.results import Kept
 
-__all__ = ["Row", "attack_csv", "attack_markdown", "attack_rows"]
-
 Row = dict[str, str | int | float | None]
 
 _HEADERS = {

@@ -8,8 +8,6 @@ from terrafl.experiments.tracking.protocol import MakeTracker, Parameter
 from terrafl.runs import RunFolder, Tail, events
 from terrafl.runs.config_file import read_settings
 
-__all__ = ["JournalFollower", "parameters"]
-
 _COUNTS = ("round/iterations", "round/client_updates", "round/reports_refused")
 _RESULTS = (
     *("accuracy", "accuracy_participating", "best", "mean_last_ten", "client_updates"),

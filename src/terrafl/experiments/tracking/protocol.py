@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from terrafl.reports.looks import Pictures
 
-__all__ = ["MakeTracker", "Parameter", "Tracker"]
-
 Parameter = str | int | float | bool
 
 

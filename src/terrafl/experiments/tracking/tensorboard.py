@@ -17,8 +17,6 @@ from terrafl.experiments.tracking.protocol import Parameter
 if TYPE_CHECKING:
     from terrafl.reports.looks import Pictures
 
-__all__ = ["FOLDER", "TensorBoard"]
-
 FOLDER = "tensorboard"
 _HEADLINES = ("result/accuracy", "result/client_updates", "result/samples_trained")
 

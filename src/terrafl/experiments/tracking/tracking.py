@@ -11,8 +11,6 @@ from terrafl.experiments.tracking.journal_follower import JournalFollower
 from terrafl.experiments.tracking.protocol import MakeTracker
 from terrafl.runs import RunFolder
 
-__all__ = ["TRACKERS", "Tracking", "tracker_named"]
-
 
 def _tensorboard() -> MakeTracker:
     try:

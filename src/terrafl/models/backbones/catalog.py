@@ -14,14 +14,6 @@ from terrafl.models.backbones.weights import WeightsFile
 if TYPE_CHECKING:
     from torch import nn
 
-__all__ = [
-    "BACKBONES",
-    "Backbone",
-    "EfficientNetLite0Backbone",
-    "InputNormalisation",
-    "ResNet18Backbone",
-]
-
 _SMALLEST = 32  # both networks halve the image five times
 
 

@@ -13,9 +13,6 @@ import math
 from torch import Tensor, nn
 from torch.nn import functional
 
-__all__ = ["EfficientNetLite0"]
-
-
 # Blocks, kernel, stride of the first block, expansion, output channels.
 _STAGES = (
     (1, 3, 1, 1, 16),

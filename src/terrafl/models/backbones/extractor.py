@@ -12,8 +12,6 @@ from torch.nn import functional
 from terrafl.errors import DataError
 from terrafl.models.backbones.catalog import Backbone
 
-__all__ = ["FeatureExtractor"]
-
 _BATCH = 16  # fastest on one core: activations stay in the cache
 
 

@@ -10,8 +10,6 @@ from __future__ import annotations
 from torch import Tensor, nn
 from torch.nn import functional
 
-__all__ = ["ResNet18"]
-
 
 class BasicBlock(nn.Module):
     """Two 3x3 convolutions and the input added; the input is projected where its shape changes."""

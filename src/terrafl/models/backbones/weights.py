@@ -14,8 +14,6 @@ from terrafl.folders import chosen, home, require_sha256, user_cache
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["WeightsFile"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WeightsFile:

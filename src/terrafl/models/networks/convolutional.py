@@ -12,8 +12,6 @@ from terrafl.errors import ConfigurationError
 if TYPE_CHECKING:
     from torch import nn
 
-__all__ = ["CIFAR10CNN", "CIFAR100CNN", "FEMNISTCNN", "FMNISTCNN", "HARCNN"]
-
 _SHORTEST = 56  # with fewer readings, nothing is left after both pooling layers
 
 

@@ -12,8 +12,6 @@ from terrafl.errors import require
 if TYPE_CHECKING:
     from torch import nn
 
-__all__ = ["MLP", "Linear"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Linear:

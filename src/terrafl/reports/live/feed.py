@@ -17,8 +17,6 @@ from terrafl.reports.live.watched import Watched, WatchedRun
 from terrafl.reports.sections import Section, Study, make_sections
 from terrafl.runs import Labels
 
-__all__ = ["Feed", "Overview"]
-
 MOST_STEPS = 2000
 """Iterations in one message: the page stays responsive while it catches up."""
 

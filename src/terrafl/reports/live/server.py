@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-__all__ = ["LiveServer", "serve"]
-
 POLL_S = 0.4
 HOST = "127.0.0.1"
 

@@ -16,8 +16,6 @@ from terrafl.reports.trace import Trace
 from terrafl.runs import RunFolder, Summary, Tail
 from terrafl.runs.initial_summary import initial_summary
 
-__all__ = ["Watched", "WatchedRun"]
-
 QUIET_S = 30.0
 """Seconds without news after which a run that is not finished counts as quiet."""
 

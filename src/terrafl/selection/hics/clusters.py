@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["direction", "distances", "entropy", "row_means", "softmax", "ward_clusters"]
-
 Floats = NDArray[np.float64]
 
 

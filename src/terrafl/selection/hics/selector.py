@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from terrafl.errors import ConfigurationError, require
+from terrafl.records import Cohort, Json, Report, State
 from terrafl.selection.hics.clusters import (
     direction,
     distances,
@@ -26,10 +27,8 @@ from terrafl.selection.hics.clusters import (
     ward_clusters,
 )
 from terrafl.selection.memory import ClientMemory
-from terrafl.selection.protocol import Averaging, Cohort, Context, Json, Selector, State
-from terrafl.selection.report import Need, Report
-
-__all__ = ["HiCSFL"]
+from terrafl.selection.needs import Need
+from terrafl.selection.protocol import Averaging, Context, Selector
 
 Positions = NDArray[np.intp]
 

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from terrafl.selection.oort.presets import OortRules
 
-__all__ = ["Picks", "Standing", "admit", "draw_by_weight", "fastest", "pick"]
-
 Floats = NDArray[np.float64]
 Positions = NDArray[np.intp]
 

@@ -10,11 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from terrafl.errors import require
+from terrafl.records import Population
 from terrafl.seeds import stream
 from terrafl.selection.oort.presets import OortRules
-from terrafl.selection.protocol import Population
-
-__all__ = ["Durations", "Pacer", "durations_s"]
 
 Durations = Literal["equal", "seeded", "measured"] | Mapping[str, float]
 Floats = NDArray[np.float64]

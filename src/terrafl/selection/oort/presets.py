@@ -14,8 +14,6 @@ from typing import Literal
 
 from terrafl.errors import require
 
-__all__ = ["PRESETS", "OortRules", "Preset"]
-
 Preset = Literal["paper", "oort-repo", "fedscale", "hics"]
 
 

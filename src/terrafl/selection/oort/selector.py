@@ -24,7 +24,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from terrafl.errors import require
+from terrafl.records import Cohort, Json, Report, State
 from terrafl.selection.memory import ClientMemory, array_in
+from terrafl.selection.needs import Need
 from terrafl.selection.oort.draw import Standing, draw_by_weight, fastest, pick
 from terrafl.selection.oort.pacer import Durations, Pacer, durations_s
 from terrafl.selection.oort.presets import PRESETS, OortRules, Preset
@@ -36,10 +38,7 @@ from terrafl.selection.oort.utility import (
     straggler_factor,
     temporal_uncertainty,
 )
-from terrafl.selection.protocol import Averaging, Cohort, Context, Json, Selector, State
-from terrafl.selection.report import Need, Report
-
-__all__ = ["Oort"]
+from terrafl.selection.protocol import Averaging, Context, Selector
 
 Floats = NDArray[np.float64]
 Positions = NDArray[np.intp]

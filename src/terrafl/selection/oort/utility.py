@@ -9,15 +9,6 @@ from numpy.typing import NDArray
 
 from terrafl.selection.oort.presets import OortRules
 
-__all__ = [
-    "below_cap",
-    "clip",
-    "exploration_share",
-    "rescale",
-    "straggler_factor",
-    "temporal_uncertainty",
-]
-
 Floats = NDArray[np.float64]
 
 
