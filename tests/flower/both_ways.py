@@ -16,7 +16,7 @@ import terrafl
 from terrafl.experiments.assemble import federate, job_of
 from terrafl.flower import ClientSelection, answer, wire
 from terrafl.simulation.in_process import InProcess
-from terrafl.simulation.job import TrainTask, arrays_of
+from terrafl.simulation.job import TrainTask, Work, arrays_of
 
 ROUNDS, CLIENTS, WIDTH, EPOCHS, SEED = 4, 20, 10, 2, 5
 
@@ -108,7 +108,9 @@ class _Nodes:
             rate = self.config.training.rate(asked[wire.ROUND])
             client = str(self.data.client_ids[position])
             task = TrainTask(position, client, asked[wire.ROUND], asked[wire.ITERATION], rate)
-            (trained,) = executor.train(self.vector(message.content["arrays"]), [task])
+            (trained,) = executor.train(
+                Work(received=self.vector(message.content["arrays"]), tasks=[task])
+            )
             metrics = MetricRecord({"num-examples": size})
             for name, value in trained.measurements.items():
                 metrics[f"train_{name}"] = value

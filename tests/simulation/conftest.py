@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from executing import train
 
 from terrafl.algorithms import FedAvg
 from terrafl.data import Dataset, Examples, FederatedData, Normalisation, Partition, Ragged
@@ -67,7 +68,7 @@ class Client:
         with InProcess(a_job(data, self.training, self.algorithm), arrays_of(data)) as crew:
             start = crew.initial_model if received is None else received
             rate = self.training.rate(round)
-            (trained,) = crew.train(start, [TrainTask(0, "a", round, iteration, rate)])
+            (trained,) = train(crew, [TrainTask(0, "a", round, iteration, rate)], start)
             tensors = crew.layout.tensors
             before, after = (
                 (tensors(v)["head.weight"].astype(float), tensors(v)["head.bias"].astype(float))
@@ -150,7 +151,7 @@ def locally():
                 )
                 for c in clients
             ]
-            return [np.array(result.vector) for result in crew.train(received, tasks)]
+            return [np.array(result.vector) for result in train(crew, tasks, received)]
 
     return trained
 

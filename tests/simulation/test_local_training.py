@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from executing import train
 
 from terrafl.algorithms import FedProx
 from terrafl.data import Normalisation
@@ -178,7 +179,7 @@ def test_a_perceptron_learns_by_back_propagation(federation, examples, job, batc
     x, y = (torch.from_numpy(a) for a in (data.dataset.train.x, data.dataset.train.y))
 
     with InProcess(job(data, training, model=MLP(hidden=(6, 5))), arrays_of(data)) as crew:
-        (trained,) = crew.train(crew.initial_model, [TrainTask(0, "a", 0, 0, 0.2)])
+        (trained,) = train(crew, [TrainTask(0, "a", 0, 0, 0.2)])
         start, end = crew.layout.tensors(crew.initial_model), crew.layout.tensors(trained.vector)
 
     network = MLP(hidden=(6, 5)).build((1, 4), 3).double()
@@ -200,10 +201,8 @@ def test_clients_trained_together_do_not_hear_of_each_other(federation, examples
     tasks = [TrainTask(i, "abcde"[i], 0, 0, 0.2) for i in range(5)]
 
     with InProcess(job(data, training), arrays_of(data)) as crew:
-        together = [(t.vector.copy(), t) for t in crew.train(crew.initial_model, tasks)]
-        alone = [
-            (t.vector.copy(), t) for task in tasks for t in crew.train(crew.initial_model, [task])
-        ]
+        together = [(t.vector.copy(), t) for t in train(crew, tasks)]
+        alone = [(t.vector.copy(), t) for task in tasks for t in train(crew, [task])]
 
     for (vector, one), (other_vector, other) in zip(together, alone, strict=True):
         assert vector == pytest.approx(other_vector, abs=1e-6)
@@ -220,8 +219,8 @@ def test_a_client_with_damaged_data_does_not_spoil_those_trained_with_it(federat
     tasks = [TrainTask(0, "a", 0, 0, 0.1), TrainTask(1, "b", 0, 0, 0.1)]
 
     with InProcess(job(data, LocalTraining(batch_size=4)), arrays_of(data)) as crew:
-        together = [t.vector.copy() for t in crew.train(crew.initial_model, tasks)]
-        (alone,) = crew.train(crew.initial_model, tasks[1:])
+        together = [t.vector.copy() for t in train(crew, tasks)]
+        (alone,) = train(crew, tasks[1:])
 
     assert not np.isfinite(together[0]).all()
     assert together[1] == pytest.approx(alone.vector, abs=1e-6)
@@ -231,7 +230,7 @@ def test_what_was_not_asked_for_is_not_computed(federation, examples, job):
     data, training = federation([examples(5, seed=1)]), LocalTraining()
 
     with InProcess(job(data, training, needs=()), arrays_of(data)) as crew:
-        (trained,) = crew.train(crew.initial_model, [TrainTask(0, "a", 0, 0, 0.1)])
+        (trained,) = train(crew, [TrainTask(0, "a", 0, 0, 0.1)])
 
     assert "loss" not in trained.measurements
     assert "squared_loss" not in trained.measurements
@@ -243,9 +242,9 @@ def test_a_training_starts_afresh_whatever_was_trained_before(client, examples, 
     tasks = [TrainTask(0, "a", 0, 0, 0.1), TrainTask(1, "b", 0, 0, 0.1)]
 
     with InProcess(job(data, training), arrays_of(data)) as crew:
-        first = [np.array(t.vector) for t in crew.train(crew.initial_model, tasks)]
+        first = [np.array(t.vector) for t in train(crew, tasks)]
     with InProcess(job(data, training), arrays_of(data)) as crew:
-        second = [np.array(t.vector) for t in crew.train(crew.initial_model, tasks[::-1])]
+        second = [np.array(t.vector) for t in train(crew, tasks[::-1])]
 
     assert first[0].tobytes() == second[1].tobytes()
     assert first[1].tobytes() == second[0].tobytes()
@@ -281,7 +280,7 @@ def test_dropout_is_drawn_from_the_seed(federation, job):
     def trained(seed, round=0):
         with InProcess(job(data, training, model=model, seed=seed), arrays_of(data)) as crew:
             start = np.full(crew.layout.size, 0.01, dtype=np.float32)
-            (result,) = crew.train(start, [TrainTask(0, "a", round, 0, 0.1)])
+            (result,) = train(crew, [TrainTask(0, "a", round, 0, 0.1)], start)
             return np.array(result.vector)
 
     assert trained(0).tobytes() == trained(0).tobytes()
@@ -327,7 +326,7 @@ def test_stored_values_are_normalised_and_left_as_they_are(federation, examples,
     def answers(data):
         with InProcess(job(data, LocalTraining()), arrays_of(data)) as crew:
             task = TrainTask(0, "a", 0, 0, 0.1)
-            trained = [crew.train(crew.initial_model, [task])[0].vector.copy() for _ in range(2)]
+            trained = [train(crew, [task])[0].vector.copy() for _ in range(2)]
             losses = [crew.evaluate(crew.initial_model)[1] for _ in range(2)]
             return trained + losses + crew.losses(crew.initial_model, [(0, None)] * 2)
 

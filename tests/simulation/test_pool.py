@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from executing import train
 
 from terrafl.errors import TerraflError, UserError
 from terrafl.experiments.assemble import federate, job_of
@@ -82,22 +83,22 @@ TASKS = [TrainTask(i, f"{i:02d}", 0, 0, 0.1) for i in range(12)]
 def test_a_pool_of_one_gives_the_bytes_of_this_process(crew):
     alone, pool = crew(0), crew(1)
 
-    expected = [t.vector.tobytes() for t in alone.train(alone.initial_model, TASKS)]
+    expected = [t.vector.tobytes() for t in train(alone, TASKS)]
 
     assert pool.initial_model.tobytes() == alone.initial_model.tobytes()
-    assert [t.vector.tobytes() for t in pool.train(pool.initial_model, TASKS)] == expected
+    assert [t.vector.tobytes() for t in train(pool, TASKS)] == expected
 
 
 def test_a_worker_killed_at_work_is_replaced_and_its_clients_trained_again(crew, caplog):
     alone, pool = crew(0), crew(2)
-    expected = [t.vector.tobytes() for t in alone.train(alone.initial_model, TASKS)]
+    expected = [t.vector.tobytes() for t in train(alone, TASKS)]
     victims = pool.pids
     killer = threading.Timer(0.05, lambda: [os.kill(pid, signal.SIGKILL) for pid in victims])
 
     killer.start()
-    got = [t.vector.tobytes() for t in pool.train(pool.initial_model, TASKS)]
+    got = [t.vector.tobytes() for t in train(pool, TASKS)]
     killer.join()
-    again = [t.vector.tobytes() for t in pool.train(pool.initial_model, TASKS)]
+    again = [t.vector.tobytes() for t in train(pool, TASKS)]
 
     assert got == expected
     assert again == expected
@@ -109,9 +110,9 @@ def test_a_cohort_larger_than_expected_is_trained_all_the_same(crew):
     alone, pool = crew(0), crew(1)
     many = [*TASKS, *(TrainTask(i, f"{i:02d}", 1, 0, 0.1) for i in range(12))]
 
-    expected = [t.vector.tobytes() for t in alone.train(alone.initial_model, many)]
+    expected = [t.vector.tobytes() for t in train(alone, many)]
 
-    assert [t.vector.tobytes() for t in pool.train(pool.initial_model, many)] == expected
+    assert [t.vector.tobytes() for t in train(pool, many)] == expected
 
 
 def test_a_worker_killed_while_idle_is_replaced(crew):

@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 import pytest
+from executing import train
 from registered import registered
 
 from terrafl.errors import ConfigurationError
@@ -104,7 +105,7 @@ def test_it_is_the_mean_over_the_examples_seen_on_either_loop(
         one = job(data, training, model=MLP(hidden=(5,)), needs=("inverse", "shifted", "loss"))
         tasks = [TrainTask(i, c, 0, 0, 0.1) for i, c in enumerate("ab")]
         with InProcess(one, arrays_of(data)) as executor:
-            results = executor.train(executor.initial_model, tasks)
+            results = train(executor, tasks)
 
     for values in (trained.measurements for trained in results):
         assert values["shifted"] == pytest.approx(values["loss"] + 1, rel=1e-9)

@@ -164,7 +164,7 @@ class BatchedTrainer:
         shared = {name: torch.from_numpy(vector) for name, vector in work.shared.items()}
         given = {
             name: torch.from_numpy(np.stack([vectors[name] for vectors in work.given]))
-            for name in work.given[0]
+            for name in work.given_to(0)
         }
         directions = torch.zeros_like(vectors) if self._has_directions else vectors
         tensors = []

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from terrafl.models import Layout
 from terrafl.records import Refusal
-from terrafl.simulation.job import NO_VECTORS, Trained, TrainTask, Vectors
+from terrafl.simulation.job import Trained, Work
 
 LossTask = tuple[int, Sequence[int] | None]
 """A client's position, and which of its examples to ask about (``None``: all)."""
@@ -31,26 +31,8 @@ class Executor(Protocol):
         """The model that the run's seed gives."""
         ...
 
-    def train(
-        self,
-        received: NDArray[np.float32],
-        tasks: Sequence[TrainTask],
-        shared: Vectors = NO_VECTORS,
-        given: Sequence[Vectors] = (),
-    ) -> list[Trained | Refusal]:
-        """Train clients from the received model; return results in the order of the tasks.
-
-        Parameters
-        ----------
-        received
-            The global model.
-        tasks
-            One per client.
-        shared
-            Vectors that all clients receive with the model, by name.
-        given
-            Vectors that each client receives, by name, one mapping per task.
-        """
+    def train(self, work: Work) -> list[Trained | Refusal]:
+        """Train clients from the received model; return results in the order of the tasks."""
         ...
 
     def losses(self, model: NDArray[np.float32], tasks: Sequence[LossTask]) -> list[float]:

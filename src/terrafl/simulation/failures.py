@@ -44,7 +44,7 @@ def train_or_fail(
             raise _stopped(work.tasks, error) from error
         if len(work.tasks) == 1:
             return [Refusal(work.tasks[0].client_id, f"training raised {describe(error)}")]
-    singles = (work.single(index) for index in range(len(work.tasks)))
+    singles = (work.part([index]) for index in range(len(work.tasks)))
     return [train_or_fail(trainer, single, on_failure)[0] for single in singles]
 
 

@@ -25,7 +25,7 @@ from terrafl.selection.final_layer import FinalLayer
 from terrafl.selection.needs import collect, measure
 from terrafl.simulation.executor import Executor
 from terrafl.simulation.fairness import MOST_LISTED, by_client
-from terrafl.simulation.job import Trained, TrainTask
+from terrafl.simulation.job import Trained, TrainTask, Work
 from terrafl.simulation.local_training import LocalTraining
 from terrafl.tasks import LOWEST_SCORE, Classification, Task, score_of
 
@@ -104,10 +104,15 @@ class SimulatedFederation:
             TrainTask(position, client, request.round, request.iteration, rate)
             for position, client in zip(positions, request.clients, strict=True)
         ]
-        given = [request.given.get(client, {}) for client in request.clients]
-        results = self.executor.train(request.model, tasks, request.shared, given)
+        work = Work(
+            received=request.model,
+            tasks=tasks,
+            shared=request.shared,
+            given=[request.given.get(client, {}) for client in request.clients],
+        )
         return [
-            self._result(result, task, request) for result, task in zip(results, tasks, strict=True)
+            self._result(result, task, request)
+            for result, task in zip(self.executor.train(work), tasks, strict=True)
         ]
 
     def _result(

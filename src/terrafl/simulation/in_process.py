@@ -14,16 +14,7 @@ from terrafl.records import Refusal
 from terrafl.simulation.executor import LossTask
 from terrafl.simulation.failures import train_or_fail
 from terrafl.simulation.groups import grouped
-from terrafl.simulation.job import (
-    NO_VECTORS,
-    Arrays,
-    Job,
-    Trained,
-    TrainTask,
-    Vectors,
-    Work,
-    client_sizes,
-)
+from terrafl.simulation.job import Arrays, Job, Trained, Work, client_sizes
 from terrafl.simulation.trainer import Trainer
 
 
@@ -59,25 +50,13 @@ class InProcess:
         """The model that the run's seed gives."""
         return self._initial
 
-    def train(
-        self,
-        received: NDArray[np.float32],
-        tasks: Sequence[TrainTask],
-        shared: Vectors = NO_VECTORS,
-        given: Sequence[Vectors] = (),
-    ) -> list[Trained | Refusal]:
+    def train(self, work: Work) -> list[Trained | Refusal]:
         """Train clients group by group."""
         results: dict[int, Trained | Refusal] = {}
-        for group in grouped(client_sizes(self._arrays, tasks), self._trainer.group_size):
-            work = Work(
-                received=received,
-                tasks=[tasks[i] for i in group],
-                shared=shared,
-                given=[given[i] if given else NO_VECTORS for i in group],
-            )
-            trained = train_or_fail(self._trainer, work, self._job.on_client_failure)
+        for group in grouped(client_sizes(self._arrays, work.tasks), self._trainer.group_size):
+            trained = train_or_fail(self._trainer, work.part(group), self._job.on_client_failure)
             results |= zip(group, trained, strict=True)
-        return [results[i] for i in range(len(tasks))]
+        return [results[i] for i in range(len(work.tasks))]
 
     def losses(self, model: NDArray[np.float32], tasks: Sequence[LossTask]) -> list[float]:
         """Return the mean training loss of a model for each client."""

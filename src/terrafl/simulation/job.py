@@ -169,12 +169,11 @@ class TrainTask:
 
 
 Vectors = Mapping[str, NDArray[np.float32]]
-NO_VECTORS: Vectors = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Work:
-    """A group of clients to be trained together.
+    """Clients to be trained from one model.
 
     Parameters
     ----------
@@ -185,17 +184,25 @@ class Work:
     shared
         Vectors of the algorithm that all clients receive, by name.
     given
-        Vectors that each client receives, by name; one mapping per task.
+        Vectors that each client receives, by name; one mapping per task, or none at all.
     """
 
     received: NDArray[np.float32]
     tasks: Sequence[TrainTask]
     shared: Vectors = field(default_factory=dict)
-    given: Sequence[Vectors]
+    given: Sequence[Vectors] = ()
 
-    def single(self, index: int) -> Work:
-        """Return the work of one client."""
-        return replace(self, tasks=[self.tasks[index]], given=[self.given[index]])
+    def part(self, positions: Sequence[int]) -> Work:
+        """Return the work of these tasks, in this order."""
+        return replace(
+            self,
+            tasks=[self.tasks[i] for i in positions],
+            given=[self.given[i] for i in positions] if self.given else (),
+        )
+
+    def given_to(self, position: int) -> Vectors:
+        """Return what one client receives."""
+        return self.given[position] if self.given else {}
 
 
 @dataclass(frozen=True, slots=True, eq=False)

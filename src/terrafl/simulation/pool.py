@@ -17,15 +17,7 @@ from terrafl.models import Layout
 from terrafl.records import Refusal
 from terrafl.simulation.executor import LossTask, evaluation_pieces
 from terrafl.simulation.groups import grouped
-from terrafl.simulation.job import (
-    NO_VECTORS,
-    Arrays,
-    Job,
-    Trained,
-    TrainTask,
-    Vectors,
-    client_sizes,
-)
+from terrafl.simulation.job import Arrays, Job, Trained, TrainTask, Work, client_sizes
 from terrafl.simulation.memory import SharedMemory
 from terrafl.simulation.process import ChildDied, Message
 from terrafl.simulation.process_group import MOST_DEATHS, ProcessGroup
@@ -122,20 +114,15 @@ class Pool:
         """The model that the run's seed gives."""
         return self._initial
 
-    def train(
-        self,
-        received: NDArray[np.float32],
-        tasks: Sequence[TrainTask],
-        shared: Vectors = NO_VECTORS,
-        given: Sequence[Vectors] = (),
-    ) -> list[Trained | Refusal]:
+    def train(self, work: Work) -> list[Trained | Refusal]:
         """Train clients, the largest groups first."""
+        tasks = work.tasks
         if len(tasks) > len(self._shared["slots"]):  # a selector that draws more than K
             self._make_room(len(tasks))
-        self._shared["received"][...] = received
+        self._shared["received"][...] = work.received
         for i, name in enumerate(self._algorithm.shares):
-            self._shared["shared"][0, i] = shared[name]
-        for slot, vectors in enumerate(given):
+            self._shared["shared"][0, i] = work.shared[name]
+        for slot, vectors in enumerate(work.given):
             for i, name in enumerate(self._algorithm.gives):
                 self._shared["given"][slot, i] = vectors[name]
         results = self._trained(tasks, grouped(client_sizes(self._arrays, tasks), self._group_size))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
 
 import numpy as np
 import torch
@@ -45,7 +44,7 @@ class Trainer:
     """
 
     def __init__(self, job: Job, arrays: Arrays) -> None:
-        self._job = job
+        self.job = job
         self._arrays = arrays
         _require_precision(job.precision, job.device)
         self._network = FlatNetwork.build(
@@ -66,16 +65,6 @@ class Trainer:
         return self._network
 
     @property
-    def shares(self) -> tuple[str, ...]:
-        """Names of the vectors that the algorithm sends to every client."""
-        return self._job.algorithm.shares
-
-    @property
-    def gives(self) -> tuple[str, ...]:
-        """Names of the vectors that the algorithm sends to each client."""
-        return self._job.algorithm.gives
-
-    @property
     def group_size(self) -> int:
         """How many clients are trained together."""
         return GROUP_SIZE if self._batched else 1
@@ -83,23 +72,18 @@ class Trainer:
     def train(self, work: Work) -> list[Trained]:
         """Train a group of clients, each from the received model."""
         if self._batched is None:
-            pairs = zip(work.tasks, work.given, strict=True)
-            return [self._train_one(work, task, given) for task, given in pairs]
+            return [self._train_one(work, position) for position in range(len(work.tasks))]
         batches = [self._batches(task) for task in work.tasks]
         order = sorted(range(len(batches)), key=lambda i: -len(batches[i]))
-        longest_first = replace(
-            work, tasks=[work.tasks[i] for i in order], given=[work.given[i] for i in order]
-        )
-        ordered = [batches[i] for i in order]
-        results = self._batched.train(longest_first, ordered, self._gather)
+        results = self._batched.train(work.part(order), [batches[i] for i in order], self._gather)
         return [results[order.index(i)] for i in range(len(order))]
 
-    def _train_one(self, work: Work, task: TrainTask, given: Vectors) -> Trained:
-        started = time.perf_counter()
+    def _train_one(self, work: Work, position: int) -> Trained:
+        started, task = time.perf_counter(), work.tasks[position]
         self._network.load(torch.from_numpy(work.received))
         self._network.module.train()
         batches = self._batches(task)
-        correct = self._correction(work.shared, given)
+        correct = self._correction(work.shared, work.given_to(position))
         with self._dropout_stream(task):
             totals = self._descend(batches, task.learning_rate, correct)
         seen = int((batches >= 0).sum())
@@ -112,7 +96,7 @@ class Trainer:
 
     def _correction(self, shared: Vectors, given: Vectors) -> Callable[[], None] | None:
         """Return what corrects the gradients of a client, if the algorithm does."""
-        algorithm, network = self._job.algorithm, self._network
+        algorithm, network = self.job.algorithm, self._network
         if not algorithm.corrects_gradients:
             return None
         received = [p.detach().clone() for p in network.parameters]
@@ -141,7 +125,7 @@ class Trainer:
         if not self._has_dropout:
             return nullcontext()
         return torch_stream(
-            self._job.seed,
+            self.job.seed,
             "dropout",
             round=task.round,
             iteration=task.iteration,
@@ -150,9 +134,9 @@ class Trainer:
 
     def _batches(self, task: TrainTask) -> NDArray[np.int64]:
         """Return the rows of every mini-batch, (steps, batch size), -1 where one is partial."""
-        own, training = self._rows_of(task.client), self._job.training
+        own, training = self._rows_of(task.client), self.job.training
         order = stream(
-            self._job.seed,
+            self.job.seed,
             "batches",
             round=task.round,
             iteration=task.iteration,
@@ -173,7 +157,7 @@ class Trainer:
         correct: Callable[[], None] | None,
     ) -> dict[str, float]:
         """Take one step per mini-batch; return the sums over examples that are needed."""
-        job, module, parameters = self._job, self._network.module, self._network.parameters
+        job, module, parameters = self.job, self._network.module, self._network.parameters
         optimizer = _optimizer(parameters, job.training, learning_rate)
         of_losses = job.of_losses
         totals = dict.fromkeys(of_losses, 0.0)
@@ -209,7 +193,7 @@ class Trainer:
     ) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
         """Return the task's statistics and the loss for these rows of the test set."""
         self._load_to_evaluate(model)
-        task = self._job.task
+        task = self.job.task
         statistics = np.empty((stop - start, len(task.statistics_names)))
         losses = np.empty(stop - start, dtype=np.float32)
         x = None
@@ -232,12 +216,12 @@ class Trainer:
         """Return the network's outputs and the losses."""
         with self._autocast():
             outputs: Tensor = self._network.module(x)
-            return outputs, self._job.task.loss(outputs, y).float()
+            return outputs, self.job.task.loss(outputs, y).float()
 
     def _autocast(self) -> AbstractContextManager[object]:
-        if self._job.precision == "fp32":
+        if self.job.precision == "fp32":
             return nullcontext()
-        return torch.autocast(torch.device(self._job.device).type, dtype=torch.bfloat16)
+        return torch.autocast(torch.device(self.job.device).type, dtype=torch.bfloat16)
 
     def _rows_of(self, client: int) -> NDArray[np.int64]:
         first, last = self._arrays["train_offsets"][client : client + 2]
@@ -264,7 +248,7 @@ class Trainer:
         return x.contiguous(memory_format=torch.channels_last) if x.dim() == 4 else x
 
     def _to_device(self, stored: NDArray[np.generic]) -> Tensor:
-        return torch.from_numpy(stored).to(self._job.device)
+        return torch.from_numpy(stored).to(self.job.device)
 
 
 def _require_precision(precision: Precision, device: str) -> None:

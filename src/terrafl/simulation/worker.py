@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 
 from terrafl.simulation.failures import train_or_fail
-from terrafl.simulation.job import Job, OnClientFailure, Trained, TrainTask, Work
+from terrafl.simulation.job import Job, Trained, TrainTask, Vectors, Work
 from terrafl.simulation.memory import SharedMemory, places_of
 from terrafl.simulation.process import Message, serve
 from terrafl.simulation.trainer import Trainer
@@ -23,7 +23,6 @@ class Worker:
     memory: SharedMemory | None = None
     trainer: Trainer | None = None
     shared: dict[str, NDArray[np.generic]] | None = None
-    on_client_failure: OnClientFailure = "stop"
 
     def __call__(self, message: Message, answer: Callable[[Message], None]) -> None:
         """Do what the message asks."""
@@ -34,9 +33,7 @@ class Worker:
         """Take up the job; tell what a model looks like."""
         torch.set_num_threads(1)
         self.memory = SharedMemory(memory)
-        ours = Job.from_plain(job)
-        self.on_client_failure = ours.on_client_failure
-        self.trainer = Trainer(ours, self.memory.view(places_of(data)))
+        self.trainer = Trainer(Job.from_plain(job), self.memory.view(places_of(data)))
         layout = self.trainer.network.layout
         return {
             "parameters": [(entry.name, entry.shape) for entry in layout.parameters],
@@ -59,19 +56,15 @@ class Worker:
 
     def _train(self, tasks: list[Message], slots: list[int]) -> Message:
         trainer, shared = self._ready()
-        received = np.asarray(shared["received"], dtype=np.float32)
-        asked = [TrainTask(**task) for task in tasks]
-        answers: list[Message] = []
+        algorithm = trainer.job.algorithm
         work = Work(
-            received=received,
-            tasks=asked,
-            shared=dict(zip(trainer.shares, self._rows("shared", trainer.shares, 0), strict=True)),
-            given=[
-                dict(zip(trainer.gives, self._rows("given", trainer.gives, slot), strict=True))
-                for slot in slots
-            ],
+            received=np.asarray(shared["received"], dtype=np.float32),
+            tasks=[TrainTask(**task) for task in tasks],
+            shared=_named(algorithm.shares, shared["shared"][0]),
+            given=[_named(algorithm.gives, shared["given"][slot]) for slot in slots],
         )
-        results = train_or_fail(trainer, work, self.on_client_failure)
+        answers: list[Message] = []
+        results = train_or_fail(trainer, work, trainer.job.on_client_failure)
         for slot, result in zip(slots, results, strict=True):
             if isinstance(result, Trained):
                 shared["slots"][slot] = result.vector
@@ -79,11 +72,6 @@ class Worker:
             else:
                 answers.append({"failure": result.reason})
         return {"results": answers}
-
-    def _rows(self, kind: str, names: Sequence[str], slot: int) -> list[NDArray[np.float32]]:
-        """Return the vectors of an algorithm that the parent has left in shared memory."""
-        _, shared = self._ready()
-        return [np.asarray(shared[kind][slot, i], dtype=np.float32) for i in range(len(names))]
 
     def _loss(self, client: int, rows: list[int] | None) -> Message:
         trainer, shared = self._ready()
@@ -102,6 +90,11 @@ class Worker:
         assert self.trainer is not None
         assert self.shared is not None
         return self.trainer, self.shared
+
+
+def _named(names: Sequence[str], vectors: NDArray[np.generic]) -> Vectors:
+    """Return the vectors of an algorithm that the parent has left in shared memory."""
+    return dict(zip(names, np.asarray(vectors, dtype=np.float32), strict=True))
 
 
 if __name__ == "__main__":
