@@ -205,6 +205,10 @@ class Update:
 class ClientVectors(Protocol):
     """Vectors per client, created on first use: the client state of an algorithm."""
 
+    def __contains__(self, client_id: object, /) -> bool:
+        """Return whether a client has vectors."""
+        ...
+
     def get(self, client_id: str) -> Mapping[str, Vector]:
         """Return a client's vectors by name; zeros for a client that has none yet."""
         ...

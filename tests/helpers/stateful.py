@@ -38,10 +38,10 @@ class Drifting(Algorithm):
         self._mean = np.zeros_like(run.model)
         self._clients = run.client_vectors(self.gives)
 
-    def shared(self):
+    def shared(self, population):
         return {"mean": self._mean}
 
-    def give(self, client_id):
+    def give(self, client_id, population):
         return self._clients.get(client_id)
 
     def learn(self, received, updates: Sequence, population):

@@ -11,4 +11,13 @@ __all__ = ["ALGORITHMS", "Algorithm", "FedAvg", "FedProx", "Mean", "NotAggregate
 ALGORITHMS: dict[str, type[Algorithm]] = catalog(
     "terrafl.algorithms.fedavg:FedAvg",
     "terrafl.algorithms.fedprox:FedProx",
+    "terrafl.algorithms.fedavgm:FedAvgM",
+    "terrafl.algorithms.adaptive:FedAdagrad",
+    "terrafl.algorithms.adaptive:FedAdam",
+    "terrafl.algorithms.adaptive:FedYogi",
+    "terrafl.algorithms.fednova:FedNova",
+    "terrafl.algorithms.scaffold:Scaffold",
+    "terrafl.algorithms.feddyn:FedDyn",
+    "terrafl.algorithms.feddc:FedDC",
+    "terrafl.algorithms.moon:Moon",
 )

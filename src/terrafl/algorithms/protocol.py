@@ -9,10 +9,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Protocol, Self, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, ClassVar, Protocol, Self, TypeVar, runtime_checkable
 
-from terrafl.errors import TerraflError
+from terrafl.errors import ConfigurationError, TerraflError
 from terrafl.records import ClientVectors, Population, State, Update, Vector
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 Mean = Callable[[Vector, Sequence[Update]], Vector]
 """Returns the mean of updates, given the model they started from."""
@@ -59,6 +62,24 @@ class RunFacts:
     weight_decay: float | None
     client_vectors: Callable[[Sequence[str]], ClientVectors]
 
+    def require_sgd(self, name: str) -> None:
+        """Refuse clients that do not train with SGD, as far as that is known."""
+        if self.optimizer not in ("sgd", None):
+            raise ConfigurationError(
+                f"{name} needs clients that train with SGD, since the steps of another optimiser "
+                f"are no fixed sum of gradients; got {self.optimizer}: set training.optimizer = "
+                '"sgd", or choose another algorithm.'
+            )
+
+
+def require_known_steps(name: str, update: Update) -> None:
+    """Refuse an update that does not say which steps led to it."""
+    if not update.step_sum > 0:
+        raise TerraflError(
+            f"{name} needs the local steps of every client; client {update.client_id} did not "
+            "report them: report them, or choose another algorithm."
+        )
+
 
 @runtime_checkable
 class Algorithm(Protocol):
@@ -81,6 +102,9 @@ class Algorithm(Protocol):
 
     traffic: ClassVar[tuple[float, float]] = (0, 0)
     """Model sizes that each training sends down and up beyond the model itself."""
+
+    extra_passes: ClassVar[int] = 0
+    """Forward passes per example beyond ordinary training, for clients that were given vectors."""
 
     @property
     def corrects_gradients(self) -> bool:
@@ -110,16 +134,42 @@ class Algorithm(Protocol):
         """
         return gradient
 
+    @property
+    def uses_features(self) -> bool:
+        """Whether :meth:`local_loss` does anything. Default: no."""
+        return False
+
+    def local_loss(
+        self, features: Tensor, received_features: Tensor, given_features: Mapping[str, Tensor]
+    ) -> Tensor:
+        """Return a term for each example that is added to the loss in local training.
+
+        It is not part of the loss that is reported.
+
+        Parameters
+        ----------
+        features
+            The final layer's input for a mini-batch, (examples, width): of the model in training.
+        received_features, given_features
+            The same of the model received, and of each given vector as a model, by name. They are
+            constants.
+        """
+        return 0 * features[:, 0]
+
     def begin(self, run: RunFacts) -> None:
         """Prepare for a run; refuse what the algorithm cannot do. Default: nothing."""
         return
 
-    def shared(self) -> Mapping[str, Vector]:
+    def shared(self, population: Population) -> Mapping[str, Vector]:
         """Return the vectors that every client receives with the model."""
         return {}
 
-    def give(self, client_id: str) -> Mapping[str, Vector]:
-        """Return the vectors that one client receives with the model."""
+    def give(self, client_id: str, population: Population) -> Mapping[str, Vector]:
+        """Return the vectors that one client receives with the model.
+
+        All names in :attr:`gives`. An algorithm that only adds to the loss may return none of
+        them: the client then trains without :meth:`local_loss`.
+        """
         return {}
 
     def learn(self, received: Vector, updates: Sequence[Update], population: Population) -> None:

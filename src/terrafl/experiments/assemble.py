@@ -115,6 +115,7 @@ def train(
             algorithm=parts.algorithm,
             guard=parts.guard,
             aggregation=parts.aggregation,
+            average=parts.average,
             records_weights=parts.guard is not None or config.attack is not None,
             drift=drift or None,
             on_round=report,

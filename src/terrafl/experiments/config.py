@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from terrafl.algorithms import ALGORITHMS, Algorithm
+from terrafl.algorithms.server_average import ServerAverage
 from terrafl.data import PARTITIONERS, Partitioner, available, is_npz_path
 from terrafl.defences import Attack, Guard
 from terrafl.defences.robust import AGGREGATIONS, Aggregation, require_tolerable
@@ -43,9 +44,14 @@ _CATALOGUES: Mapping[str, Mapping[str, type]] = {
     "aggregation": AGGREGATIONS,
     "task": TASKS,
 }
-_TABLES: Mapping[str, type] = {"training": LocalTraining, "guard": Guard, "attack": Attack}
+_TABLES: Mapping[str, type] = {
+    "training": LocalTraining,
+    "guard": Guard,
+    "attack": Attack,
+    "average": ServerAverage,
+}
 _PARTS = (*_CATALOGUES, *_TABLES)
-_OPTIONAL = frozenset({"backbone", "aggregation", "guard", "attack", "task"})
+_OPTIONAL = frozenset({"backbone", "aggregation", "guard", "attack", "average", "task"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +74,8 @@ class RunConfig:
         Measures of the server against faulty or malicious clients, if any.
     attack
         An attack by some of the clients, if any.
+    average
+        A moving average of the global model that is read out in its place, if any.
     task
         The loss and the score.
     rounds
@@ -107,6 +115,7 @@ class RunConfig:
     aggregation: Aggregation | None = None
     guard: Guard | None = None
     attack: Attack | None = None
+    average: ServerAverage | None = None
     task: Task = field(default_factory=Classification)
     rounds: int
     clients_per_round: int
@@ -215,6 +224,8 @@ class RunConfig:
             parts += ["guard", variant_of(self.guard, {})]
         if self.attack is not None:
             parts += [self.attack.kind]
+        if self.average is not None:
+            parts += [f"average={self.average.half_life:g}"]
         parts += [f"s{self.seed}"]
         return "-".join(filter(None, parts)).replace("/", "_")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
+from terrafl.algorithms import Algorithm
 from terrafl.federation.protocol import Answers, Federation, TrainRequest, TrainResult
 from terrafl.records import Update
 from terrafl.runs.events import Costs
@@ -26,13 +27,13 @@ class Account:
         Who trains.
     needs
         What reports must carry.
-    traffic
-        Model sizes that the algorithm sends down and up beyond the model.
+    algorithm
+        May send more than the model, and make clients compute more.
     """
 
     federation: Federation
     needs: Collection[str]
-    traffic: tuple[float, float] = (0, 0)
+    algorithm: Algorithm
     _holders: set[str] = field(default_factory=set, init=False)  # who has the current model
 
     def trained(self, request: TrainRequest, results: Sequence[TrainResult], uploads: int) -> Costs:
@@ -52,12 +53,16 @@ class Account:
         ]
         reports = sum(isinstance(result, Update) for result in results)
         report_bytes = NUMBER_BYTES + sum(find(need).wire_bytes for need in self.needs)
+        helped = [bool(request.given.get(client)) for client in request.clients]
+        extra = sum(r.samples for r, is_helped in zip(results, helped, strict=True) if is_helped)
         return Costs(
             client_updates=len(started),
             samples_trained=sum(result.samples for result in results),
-            bytes_down=self._downloads(started) + self._extra(len(started), self.traffic[0]),
+            samples_forwarded=self.algorithm.extra_passes * extra,
+            bytes_down=self._downloads(started)
+            + self._extra(len(started), self.algorithm.traffic[0]),
             bytes_up=uploads * self.federation.model_bytes
-            + self._extra(uploads, self.traffic[1])
+            + self._extra(uploads, self.algorithm.traffic[1])
             + reports * report_bytes,
         )
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from terrafl.algorithms import Algorithm, NotAggregated, RunFacts
 from terrafl.algorithms.average import weighted_mean
 from terrafl.algorithms.given_weights import mean_of_given_weights
+from terrafl.algorithms.server_average import ServerAverage
 from terrafl.defences import Defence, Guard, Intake, Iteration
 from terrafl.defences.robust import Aggregation
 from terrafl.errors import ConfigurationError
@@ -57,6 +58,8 @@ class Loop:
         Bounds what clients can do, after the checks that every update passes.
     aggregation
         A robust rule in place of the weighted mean, if any.
+    average
+        A moving average of the model to read out, if any.
     record
         Where the run is written, and from where it is resumed.
     initial_model
@@ -77,6 +80,7 @@ class Loop:
     initial_model: Vector
     guard: Guard | None = None
     aggregation: Aggregation | None = None
+    average: ServerAverage | None = None
     records_weights: bool = False
     drift: Mapping[str, Sequence[str]] | None = None
     on_round: Callable[[RunState], None] = lambda state: None
@@ -92,7 +96,7 @@ class Loop:
         self._defences = [Intake()] if self.guard is None else [Intake(), self.guard]
         self._begin_algorithm()
         self.state = self.record.open(self.initial_model, self._parts())
-        self._account = Account(self.federation, self.selector.needs, self.algorithm.traffic)
+        self._account = Account(self.federation, self.selector.needs, self.algorithm)
         self._notes = Notes(self.record, self.state)
         self._is_described = self.record.start is not None
 
@@ -140,9 +144,16 @@ class Loop:
         self._checkpoint()
 
     @property
+    def readouts(self) -> Mapping[str, Vector]:
+        """The models that are evaluated, by name; the first is reported and saved."""
+        own = self.algorithm.readouts(self.state.model)
+        averaged = None if self.average is None else self.average.model
+        return own if averaged is None else {"averaged": averaged, **own}
+
+    @property
     def readout(self) -> Vector:
-        """The model that is evaluated, reported and saved."""
-        return next(iter(self.algorithm.readouts(self.state.model).values()))
+        """The model that is reported and saved."""
+        return next(iter(self.readouts.values()))
 
     @property
     def is_saturated(self) -> bool:
@@ -195,6 +206,7 @@ class Loop:
     def _train(self, cohort: Cohort) -> list[Update]:
         """Train a cohort; return the updates that pass the defences."""
         state, started = self.state, time.perf_counter()
+        population = self.federation.population
         request = TrainRequest(
             round=state.round,
             iteration=state.iteration,
@@ -202,8 +214,8 @@ class Loop:
             clients=cohort.clients,
             model=state.model,
             needs=self.selector.needs,
-            shared=self.algorithm.shared(),
-            given={client: self.algorithm.give(client) for client in cohort.clients},
+            shared=self.algorithm.shared(population),
+            given={c: self.algorithm.give(c, population) for c in cohort.clients},
         )
         results = self.federation.train(request)
         self._notes.trained(results, time.perf_counter() - started)
@@ -255,7 +267,7 @@ class Loop:
 
     def _aggregate(self, updates: Sequence[Update]) -> None:
         """Turn the updates of an iteration into the next global model."""
-        state = self.state
+        state, num_updates = self.state, len(updates)
         self._account.replace_model()
         if self.selector.keeps_updates:
             updates = state.kept.updated(updates)
@@ -280,6 +292,11 @@ class Loop:
             )
         except NotAggregated as error:
             self._notes.not_aggregated(str(error))
+            return
+        if self.average is not None:
+            self.average.take(
+                next(iter(self.algorithm.readouts(state.model).values())), num_updates
+            )
 
     def _ask(
         self, clients: Sequence[str], what: str, *, sample_size: int | None = None
@@ -302,14 +319,18 @@ class Loop:
         return done % self.plan.eval_every == 0 or done == self.plan.num_rounds
 
     def _evaluate(self) -> None:
-        """Evaluate the global model on all test data, and on the participants'."""
+        """Evaluate every read-out on all test data, and on the participants'."""
         state, started = self.state, time.perf_counter()
-        evaluation = self.federation.evaluate(self.readout, state.participants)
-        if evaluation is None:
+        evaluations = {
+            name: evaluation
+            for name, model in self.readouts.items()
+            if (evaluation := self.federation.evaluate(model, state.participants)) is not None
+        }
+        if not evaluations:
             return
-        state.evaluated(evaluation.score, evaluation.score_participating)
+        state.evaluated(evaluations)
         is_last = state.round + 1 == self.plan.num_rounds or self.is_saturated
-        self._notes.evaluated(evaluation, time.perf_counter() - started, is_last=is_last)
+        self._notes.evaluated(evaluations, time.perf_counter() - started, is_last=is_last)
 
     def _parts(self) -> dict[str, Stateful]:
         """Return what has a state of its own, by name."""
@@ -317,6 +338,7 @@ class Loop:
             "selector": self.selector,
             "algorithm": self.algorithm,
             "federation": self.federation,
+            **({} if self.average is None else {"average": self.average}),
             **{f"defence-{i}": defence for i, defence in enumerate(self._defences)},
         }
 

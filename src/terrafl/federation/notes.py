@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from terrafl.errors import TerraflError
@@ -110,9 +110,12 @@ class Notes:
             )
         )
 
-    def evaluated(self, evaluation: Evaluation, seconds: float, *, is_last: bool) -> None:
-        """Write down an evaluation, and after the last one each client's."""
-        number = self.state.round
+    def evaluated(
+        self, evaluations: Mapping[str, Evaluation], seconds: float, *, is_last: bool
+    ) -> None:
+        """Write down the evaluation of every read-out, and after the last one each client's."""
+        number, evaluation = self.state.round, next(iter(evaluations.values()))
+        scores = {name: one.score for name, one in evaluations.items()}
         self.record.note(
             events.Evaluation(
                 round=number,
@@ -121,6 +124,7 @@ class Notes:
                 loss=evaluation.loss,
                 costs=self.state.costs,
                 metric=evaluation.metric,
+                readouts=scores if len(scores) > 1 else None,
             )
         )
         if is_last:

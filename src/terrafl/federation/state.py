@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from terrafl.federation.kept import KeptUpdates
+from terrafl.federation.protocol import Evaluation
 from terrafl.records import Cohort, State, Vector
 from terrafl.runs.checkpoint import Checkpoint
 from terrafl.runs.events import Costs
@@ -52,8 +53,8 @@ class RunState:
         Updates of the round's earlier iterations, where the selector keeps them.
     costs
         Spent so far.
-    curve
-        Evaluations so far.
+    curve, points
+        Evaluations so far, in short and with all costs.
     accuracy_participating
         Of the newest evaluation.
     """
@@ -68,6 +69,7 @@ class RunState:
     kept: KeptUpdates = field(default_factory=KeptUpdates)
     costs: Costs = field(default_factory=Costs)
     curve: list[Point] = field(default_factory=list)
+    points: list[dict[str, float]] = field(default_factory=list)
     accuracy_participating: float = 0.0
 
     def open_round(self, cohort: Cohort) -> None:
@@ -83,12 +85,27 @@ class RunState:
         self.round, self.iteration, self.cohort = self.round + 1, 0, None
         self.kept.clear()
 
-    def evaluated(self, score: float, score_participating: float) -> None:
-        """Add an evaluation to the curve."""
-        costs = self.costs
-        point = Point(self.round + 1, costs.client_updates, costs.samples_trained, score)
+    def evaluated(self, evaluations: Mapping[str, Evaluation]) -> None:
+        """Add the evaluation of every read-out to the curve, the one to report first."""
+        costs, reported = self.costs, next(iter(evaluations.values()))
+        point = Point(self.round + 1, costs.client_updates, costs.samples_trained, reported.score)
         self.curve.append(point)
-        self.accuracy_participating = score_participating
+        scores = {"score": reported.score} | {
+            f"score_{name}": evaluation.score
+            for name, evaluation in evaluations.items()
+            if len(evaluations) > 1
+        }
+        self.points.append(
+            {
+                "round": point.round,
+                "step": self.step,
+                "client_updates": point.client_updates,
+                "samples": point.samples,
+                "bytes": costs.bytes_down + costs.bytes_up,
+                **scores,
+            }
+        )
+        self.accuracy_participating = reported.score_participating
 
     def evaluations_without_improvement(self) -> int:
         """Count the evaluations since the best one."""
@@ -119,6 +136,7 @@ class RunState:
             "empty_choices": self.empty_choices,
             "costs": asdict(self.costs),
             "curve": self.curve,
+            "points": self.points,
             "accuracy_participating": self.accuracy_participating,
             **about,
         }
@@ -147,6 +165,7 @@ class RunState:
             kept=KeptUpdates.restored(values["kept"] | _under("kept.", arrays), values["round"]),
             costs=Costs(**values["costs"]),
             curve=[Point(*point) for point in values["curve"]],
+            points=values.get("points", []),  # an older version's checkpoint has none
             accuracy_participating=values["accuracy_participating"],
         )
 

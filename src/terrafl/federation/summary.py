@@ -44,6 +44,7 @@ def summarise(
         best=max(accuracies),
         mean_last_ten=sum(newest) / len(newest),
         curve=tuple(state.curve),
+        points=tuple(state.points),
         versions=dict(versions),
         metric=metric,
     )

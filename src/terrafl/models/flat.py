@@ -5,6 +5,8 @@ So models are averaged in one pass over contiguous memory, which processes can s
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -87,6 +89,26 @@ class FlatNetwork:
         with torch_stream(seed, "model"):
             module = model.build(input_shape, num_outputs)
         return cls(module, model.final_layer, device)
+
+    def keep_final_input(self) -> None:
+        """Keep the final layer's input of every forward pass in ``final_input``."""
+
+        def keep(module: nn.Module, inputs: tuple[torch.Tensor]) -> None:
+            self.final_input = inputs[0]
+
+        self.module.get_submodule(self.layout.final_layer).register_forward_pre_hook(keep)
+
+    def twin(self) -> FlatNetwork:
+        """Return an equal network that computes features: its own memory, never in training."""
+        module = copy.deepcopy(self.module).requires_grad_(False).eval()
+        twin = FlatNetwork(module, self.layout.final_layer, str(self._memory.device))
+        twin.keep_final_input()
+        return twin
+
+    def features(self, x: torch.Tensor) -> torch.Tensor:
+        """Return the final layer's input for a mini-batch; see :meth:`keep_final_input`."""
+        self.module(x)
+        return self.final_input
 
     def load(self, vector: torch.Tensor) -> None:
         """Set all values from a vector."""

@@ -230,6 +230,7 @@ class Costs:
     bytes_down: int = 0
     bytes_up: int = 0
     reports_refused: int = 0
+    samples_forwarded: int = 0
 
     def __add__(self, other: Costs) -> Costs:
         """Return the sum of both."""
@@ -242,7 +243,8 @@ class Costs:
 class Evaluation(Event):
     """The global model on the test data, and the costs so far.
 
-    ``accuracy`` is the task's score; ``metric`` is its name.
+    ``accuracy`` is the task's score; ``metric`` is its name. ``readouts`` has the score of every
+    model that was evaluated, by name, where there was more than one.
     """
 
     kind: ClassVar[str] = "evaluation"
@@ -253,6 +255,7 @@ class Evaluation(Event):
     loss: float | None
     costs: Costs = field(metadata={"flat": True})
     metric: str = "accuracy"
+    readouts: Mapping[str, float] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

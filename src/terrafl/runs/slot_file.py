@@ -53,6 +53,10 @@ class SlotFile:
         """Return how many clients have vectors."""
         return len(self._index)
 
+    def __contains__(self, client_id: object) -> bool:
+        """Return whether a client has vectors."""
+        return client_id in self._index
+
     def get(self, client_id: str) -> dict[str, Vector]:
         """Return a copy of a client's vectors by name; zeros for a client that has none yet."""
         slot = self._index.get(client_id)

@@ -69,6 +69,9 @@ class Summary(Labels):
         Network traffic: models down, models and reports up.
     reports_refused
         Client reports that were rejected.
+    samples_forwarded
+        Examples passed forward through further models in local training, which an algorithm such
+        as MOON needs.
     accuracy
         Accuracy of the global model on the pooled test set after the last round.
     accuracy_participating
@@ -79,6 +82,10 @@ class Summary(Labels):
         Mean pooled accuracy of the last ten evaluations.
     curve
         Every evaluation.
+    points
+        Every evaluation with all that was spent until then: ``round``, ``step`` (aggregations),
+        ``client_updates``, ``samples``, ``bytes``, ``score``, and ``score_NAME`` for each read-out
+        where there is more than one.
     versions
         Versions of what the result depends on.
     metric
@@ -101,6 +108,8 @@ class Summary(Labels):
     mean_last_ten: float
     curve: tuple[Point, ...]
     versions: Mapping[str, str]
+    samples_forwarded: int = 0
+    points: tuple[Mapping[str, float], ...] = ()
     metric: str = "accuracy"
 
     def to_json(self) -> bytes:

@@ -53,6 +53,7 @@ def is_batchable(job: Job, module: nn.Module) -> bool:
         and all(kind is nn.ReLU for kind in kinds[2::2])
         and len(layers) % 2 == 0
         and type(job.task) is Classification
+        and not job.algorithm.uses_features
         and job.precision == "fp32"
         and job.device == "cpu"
         and job.training.optimizer == "sgd"

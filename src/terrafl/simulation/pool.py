@@ -17,7 +17,7 @@ from terrafl.models import Layout
 from terrafl.records import Refusal
 from terrafl.simulation.executor import LossTask, evaluation_pieces
 from terrafl.simulation.groups import grouped
-from terrafl.simulation.job import Arrays, Job, Trained, TrainTask, Work, client_sizes
+from terrafl.simulation.job import Arrays, Job, Trained, Work, client_sizes
 from terrafl.simulation.memory import SharedMemory
 from terrafl.simulation.process import ChildDied, Message
 from terrafl.simulation.process_group import MOST_DEATHS, ProcessGroup
@@ -123,12 +123,12 @@ class Pool:
         for i, name in enumerate(self._algorithm.shares):
             self._shared["shared"][0, i] = work.shared[name]
         for slot, vectors in enumerate(work.given):
-            for i, name in enumerate(self._algorithm.gives):
-                self._shared["given"][slot, i] = vectors[name]
-        results = self._trained(tasks, grouped(client_sizes(self._arrays, tasks), self._group_size))
+            for name, vector in vectors.items():
+                self._shared["given"][slot, self._algorithm.gives.index(name)] = vector
+        results = self._trained(work, grouped(client_sizes(self._arrays, tasks), self._group_size))
         deadly = [slot for slot, result in results.items() if isinstance(result, ChildDied)]
         if deadly and self._group_size > 1:  # one of each group may be to blame
-            results |= self._trained(tasks, [[slot] for slot in deadly])
+            results |= self._trained(work, [[slot] for slot in deadly])
         return [
             Refusal(tasks[slot].client_id, f"training killed {MOST_DEATHS} workers ({result.how})")
             if isinstance(result, ChildDied)
@@ -137,7 +137,7 @@ class Pool:
         ]
 
     def _trained(
-        self, tasks: Sequence[TrainTask], groups: Sequence[Sequence[int]]
+        self, work: Work, groups: Sequence[Sequence[int]]
     ) -> dict[int, Trained | Refusal | ChildDied]:
         """Return the result of every task in these groups, by its position."""
         deaths: dict[int, ChildDied] = {}
@@ -148,7 +148,12 @@ class Pool:
 
         answers = self._processes.ask(
             [
-                {"do": "train", "tasks": [asdict(tasks[i]) for i in group], "slots": group}
+                {
+                    "do": "train",
+                    "tasks": [asdict(work.tasks[slot]) for slot in group],
+                    "slots": group,
+                    "given": [bool(work.given_to(slot)) for slot in group],
+                }
                 for group in groups
             ],
             give_up=give_up if self._on_client_failure == "drop" else None,
@@ -162,7 +167,7 @@ class Pool:
             for slot, values in zip(group, answer["results"], strict=True):
                 failure = values.get("failure")
                 results[slot] = (
-                    Refusal(tasks[slot].client_id, failure)
+                    Refusal(work.tasks[slot].client_id, failure)
                     if failure
                     else Trained(slots[slot], **values)
                 )

@@ -14,6 +14,7 @@ from torch.nn.modules.dropout import _DropoutNd
 
 from terrafl.errors import ConfigurationError
 from terrafl.models.flat import FlatNetwork
+from terrafl.records import Vector
 from terrafl.seeds import stream, torch_stream
 from terrafl.simulation.batched import GROUP_SIZE, BatchedTrainer, is_batchable
 from terrafl.simulation.executor import EVALUATION_BATCH
@@ -54,6 +55,9 @@ class Trainer:
         self._has_dropout = any(isinstance(module, _DropoutNd) for module in modules)
         batchable = is_batchable(job, self._network.module)
         self._batched = BatchedTrainer(job, self._network.layout) if batchable else None
+        self._frozen: dict[str, FlatNetwork] = {}  # by the name of a given vector; "": received
+        if job.algorithm.uses_features:
+            self._network.keep_final_input()
         self._is_raw = arrays["train_x"].dtype == np.int64
         shape = (1, -1, *(1,) * (len(job.input_shape) - 1))
         self._scale = torch.tensor(job.scale, device=job.device).view(shape)
@@ -83,9 +87,11 @@ class Trainer:
         self._network.load(torch.from_numpy(work.received))
         self._network.module.train()
         batches = self._batches(task)
-        correct = self._correction(work.shared, work.given_to(position))
+        given = work.given_to(position)
+        correct = self._correction(work.shared, given)
+        contrast = self._contrast(work.received, given)
         with self._dropout_stream(task):
-            totals = self._descend(batches, task.learning_rate, correct)
+            totals = self._descend(batches, task.learning_rate, correct, contrast)
         seen = int((batches >= 0).sum())
         return Trained(
             vector=self._network.to_numpy(),
@@ -121,6 +127,31 @@ class Trainer:
 
         return correct
 
+    def _contrast(self, received: Vector, given: Vectors) -> Callable[[Tensor], Tensor] | None:
+        """Return what the algorithm adds to the losses of a mini-batch, if it does."""
+        algorithm, network = self.job.algorithm, self._network
+        if not algorithm.uses_features or not given:
+            return None
+        if not self._frozen:
+            self._frozen = {name: network.twin() for name in ("", *algorithm.gives)}
+        for name, vector in {"": received, **given}.items():
+            self._frozen[name].load(torch.from_numpy(vector))
+
+        def contrast(x: Tensor) -> Tensor:
+            if not network.final_input.requires_grad:
+                raise ConfigurationError(
+                    f"{algorithm.name} must have a network with a trained layer before the final "
+                    "one; this network has none: choose another model, or another algorithm."
+                )
+            with torch.no_grad():
+                features = {name: frozen.features(x) for name, frozen in self._frozen.items()}
+            added: Tensor = algorithm.local_loss(
+                network.final_input, features.pop("").detach(), features
+            )
+            return added
+
+        return contrast
+
     def _dropout_stream(self, task: TrainTask) -> AbstractContextManager[None]:
         if not self._has_dropout:
             return nullcontext()
@@ -155,6 +186,7 @@ class Trainer:
         batches: NDArray[np.int64],
         learning_rate: float,
         correct: Callable[[], None] | None,
+        contrast: Callable[[Tensor], Tensor] | None,
     ) -> dict[str, float]:
         """Take one step per mini-batch; return the sums over examples that are needed."""
         job, module, parameters = self.job, self._network.module, self._network.parameters
@@ -166,7 +198,8 @@ class Trainer:
             optimizer.zero_grad(set_to_none=True)
             with self._autocast():
                 losses = job.task.loss(module(x), y)
-            losses.mean().backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
+                objective = losses if contrast is None else losses + contrast(x)
+            objective.mean().backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
             if correct is not None:
                 correct()
             optimizer.step()

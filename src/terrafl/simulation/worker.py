@@ -54,14 +54,17 @@ class Worker:
         shared["received"][...] = trainer.network.to_numpy()
         return {}
 
-    def _train(self, tasks: list[Message], slots: list[int]) -> Message:
+    def _train(self, tasks: list[Message], slots: list[int], given: list[bool]) -> Message:
         trainer, shared = self._ready()
         algorithm = trainer.job.algorithm
         work = Work(
             received=np.asarray(shared["received"], dtype=np.float32),
             tasks=[TrainTask(**task) for task in tasks],
             shared=_named(algorithm.shares, shared["shared"][0]),
-            given=[_named(algorithm.gives, shared["given"][slot]) for slot in slots],
+            given=[
+                _named(algorithm.gives, shared["given"][slot]) if has_vectors else {}
+                for slot, has_vectors in zip(slots, given, strict=True)
+            ],
         )
         answers: list[Message] = []
         results = train_or_fail(trainer, work, trainer.job.on_client_failure)

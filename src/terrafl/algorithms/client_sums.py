@@ -1,0 +1,75 @@
+"""Vectors per client, with their sums over all clients."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from terrafl.algorithms.protocol import RunFacts
+from terrafl.records import State, Vector
+
+
+class ClientSums:
+    """The state of an algorithm that uses a mean of its clients' vectors.
+
+    Sums are kept, not means: an algorithm divides by the number of clients that it knows when it
+    uses a sum. A client that has not taken part yet counts as 0. The part of a vector that
+    belongs to buffers, which are not trained, is always 0.
+
+    Parameters
+    ----------
+    run
+        The run that begins.
+    names
+        Names of the vectors.
+    """
+
+    def __init__(self, run: RunFacts, *names: str) -> None:
+        self._clients = run.client_vectors(names)
+        self._num_parameters = run.num_parameters
+        self._sums: dict[str, NDArray[np.float64]] = {n: np.zeros(len(run.model)) for n in names}
+
+    def get(self, client_id: str) -> Mapping[str, Vector]:
+        """Return a client's vectors by name."""
+        return self._clients.get(client_id)
+
+    def sum(self, name: str) -> NDArray[np.float64]:
+        """Return the weighted sum of a vector over all clients."""
+        return self._sums[name]
+
+    def put(
+        self,
+        client_id: str,
+        vectors: Mapping[str, NDArray[np.floating]],
+        weights: Mapping[str, float] | None = None,
+    ) -> None:
+        """Replace a client's vectors.
+
+        Parameters
+        ----------
+        client_id
+            The client.
+        vectors
+            By name.
+        weights
+            Weight of the client in the sum of a vector, by name, if it is not 1. It must be the
+            same every time.
+        """
+        old, new = self.get(client_id), {}
+        for name, vector in vectors.items():
+            new[name] = vector.astype(np.float32)
+            new[name][self._num_parameters :] = 0
+            weight = (weights or {}).get(name, 1.0)
+            self._sums[name] += weight * (new[name].astype(np.float64) - old[name])
+        self._clients.put(client_id, new)
+
+    def state(self) -> State:
+        """Return the sums, and where the clients' vectors are."""
+        return {**self._sums, "clients": self._clients.state()}  # type: ignore[dict-item]  # JSON
+
+    def restore(self, state: State) -> None:
+        """Take up a state that :meth:`state` returned."""
+        self._sums = {name: state[name] for name in self._sums}  # type: ignore[misc]  # as stored
+        self._clients.restore(state["clients"])  # type: ignore[arg-type]  # as stored
