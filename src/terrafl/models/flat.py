@@ -90,25 +90,20 @@ class FlatNetwork:
             module = model.build(input_shape, num_outputs)
         return cls(module, model.final_layer, device)
 
-    def keep_final_input(self) -> None:
-        """Keep the final layer's input of every forward pass in ``final_input``."""
-
-        def keep(module: nn.Module, inputs: tuple[torch.Tensor]) -> None:
-            self.final_input = inputs[0]
-
-        self.module.get_submodule(self.layout.final_layer).register_forward_pre_hook(keep)
-
-    def twin(self) -> FlatNetwork:
-        """Return an equal network that computes features: its own memory, never in training."""
+    def frozen_copy(self) -> FlatNetwork:
+        """Return an equal network with its own memory, which is not trained."""
         module = copy.deepcopy(self.module).requires_grad_(False).eval()
-        twin = FlatNetwork(module, self.layout.final_layer, str(self._memory.device))
-        twin.keep_final_input()
-        return twin
+        return FlatNetwork(module, self.layout.final_layer, str(self._memory.device))
 
-    def features(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the final layer's input for a mini-batch; see :meth:`keep_final_input`."""
-        self.module(x)
-        return self.final_input
+    def outputs_and_features(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the outputs for a mini-batch, and the final layer's input."""
+        seen: list[torch.Tensor] = []
+        head = self.module.get_submodule(self.layout.final_layer)
+        handle = head.register_forward_pre_hook(lambda module, inputs: seen.append(inputs[0]))
+        try:
+            return self.module(x), seen[-1]
+        finally:
+            handle.remove()
 
     def load(self, vector: torch.Tensor) -> None:
         """Set all values from a vector."""

@@ -56,8 +56,6 @@ class Trainer:
         batchable = is_batchable(job, self._network.module)
         self._batched = BatchedTrainer(job, self._network.layout) if batchable else None
         self._frozen: dict[str, FlatNetwork] = {}  # by the name of a given vector; "": received
-        if job.algorithm.uses_features:
-            self._network.keep_final_input()
         self._is_raw = arrays["train_x"].dtype == np.int64
         shape = (1, -1, *(1,) * (len(job.input_shape) - 1))
         self._scale = torch.tensor(job.scale, device=job.device).view(shape)
@@ -127,28 +125,27 @@ class Trainer:
 
         return correct
 
-    def _contrast(self, received: Vector, given: Vectors) -> Callable[[Tensor], Tensor] | None:
+    def _contrast(
+        self, received: Vector, given: Vectors
+    ) -> Callable[[Tensor, Tensor], Tensor] | None:
         """Return what the algorithm adds to the losses of a mini-batch, if it does."""
         algorithm, network = self.job.algorithm, self._network
         if not algorithm.uses_features or not given:
             return None
         if not self._frozen:
-            self._frozen = {name: network.twin() for name in ("", *algorithm.gives)}
+            self._frozen = {name: network.frozen_copy() for name in ("", *algorithm.gives)}
         for name, vector in {"": received, **given}.items():
             self._frozen[name].load(torch.from_numpy(vector))
 
-        def contrast(x: Tensor) -> Tensor:
-            if not network.final_input.requires_grad:
+        def contrast(x: Tensor, features: Tensor) -> Tensor:
+            if not features.requires_grad:
                 raise ConfigurationError(
                     f"{algorithm.name} must have a network with a trained layer before the final "
                     "one; this network has none: choose another model, or another algorithm."
                 )
             with torch.no_grad():
-                features = {name: frozen.features(x) for name, frozen in self._frozen.items()}
-            added: Tensor = algorithm.local_loss(
-                network.final_input, features.pop("").detach(), features
-            )
-            return added
+                others = {n: net.outputs_and_features(x)[1] for n, net in self._frozen.items()}
+            return algorithm.local_loss(features, others.pop(""), others)
 
         return contrast
 
@@ -186,7 +183,7 @@ class Trainer:
         batches: NDArray[np.int64],
         learning_rate: float,
         correct: Callable[[], None] | None,
-        contrast: Callable[[Tensor], Tensor] | None,
+        contrast: Callable[[Tensor, Tensor], Tensor] | None,
     ) -> dict[str, float]:
         """Take one step per mini-batch; return the sums over examples that are needed."""
         job, module, parameters = self.job, self._network.module, self._network.parameters
@@ -197,8 +194,12 @@ class Trainer:
             x, y = self._gather(rows[rows >= 0])
             optimizer.zero_grad(set_to_none=True)
             with self._autocast():
-                losses = job.task.loss(module(x), y)
-                objective = losses if contrast is None else losses + contrast(x)
+                if contrast is None:
+                    losses = objective = job.task.loss(module(x), y)
+                else:
+                    outputs, features = self._network.outputs_and_features(x)
+                    losses = job.task.loss(outputs, y)
+                    objective = losses + contrast(x, features)
             objective.mean().backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
             if correct is not None:
                 correct()
