@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from terrafl.algorithms import ALGORITHMS
 from terrafl.experiments.api import configure
 from terrafl.experiments.run import execute
 from terrafl.provenance import versions
@@ -39,7 +40,8 @@ SETTINGS = {
 }
 CASES = {
     **{f"{name}-fedavg": {"selector": name} for name in SELECTORS},
-    "terraform-fedprox": {"selector": "terraform", "algorithm": "fedprox"},
+    **{f"terraform-{name}": {"selector": "terraform", "algorithm": name} for name in ALGORITHMS},
+    "terraform-average": {"selector": "terraform", "average": {"half_life": 20}},
     "terraform-anchor": {"selector": {"name": "terraform", "anchor": True}},
     "terraform-guard": {"selector": "terraform", "guard": True},
     "random-median": {"selector": "random", "aggregation": "median"},

@@ -45,10 +45,11 @@ class ServerAverage:
     """
 
     half_life: float
-    _model: NDArray[np.float64] | None = field(default=None, init=False, repr=False)
-    _updates: int = field(default=0, init=False, repr=False)
+    _model: NDArray[np.float64] | None = field(init=False, repr=False)
+    _updates: int = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        self._model, self._updates = None, 0
         must = "a finite number above 0, in client updates"
         require(0 < self.half_life < float("inf"), "half_life", self.half_life, must)
 

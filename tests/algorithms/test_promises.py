@@ -1,0 +1,201 @@
+"""What every algorithm promises: zero settings, one client, order, workers, resume, invariants."""
+
+import numpy as np
+import pytest
+import slow_rounds
+from safetensors.numpy import load_file
+from slow_rounds import CASES, SETTINGS, initial, vector
+
+from terrafl.algorithms import ALGORITHMS
+from terrafl.errors import ConfigurationError
+from terrafl.experiments.config import resolve
+from terrafl.experiments.run import execute, resume
+from terrafl.federation import record
+from terrafl.runs import read_lines
+
+ALL = {**CASES, "moon": {"mu": 2.0}}
+every_algorithm = pytest.mark.parametrize("algorithm", ALL)
+SMALL = SETTINGS | {"selector": {"name": "terraform", "eta": 2}, "rounds": 3}
+FILES = ("journal.jsonl", "model.safetensors", "summary.json")
+
+
+class Stopped(Exception):
+    pass
+
+
+def settings(algorithm, **changes):
+    model = {"model": {"name": "mlp", "hidden": [12]}} if algorithm == "moon" else {}
+    return resolve(SMALL | model | changes | {"algorithm": {"name": algorithm, **ALL[algorithm]}})
+
+
+def written(folder):
+    return {name: (folder / name).read_bytes() for name in FILES}
+
+
+def test_every_algorithm_is_tested_here():
+    assert ALL.keys() == ALGORITHMS.keys()
+
+
+@every_algorithm
+def test_workers_and_a_stop_within_a_round_change_no_byte(algorithm, tmp_path):
+    config = settings(algorithm, average={"half_life": 20})
+    execute(config, tmp_path / "one", checkpoint_every_s=0)
+    execute(config, tmp_path / "two", workers=2)
+    saved = []
+
+    def save(folder, number, checkpoint):
+        real(folder, number, checkpoint)
+        saved.append(checkpoint.values["iteration"])
+        if len(saved) > 3 and saved[-1] > 0:
+            raise Stopped
+
+    real = record.save
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(record, "save", save)
+        with pytest.raises(Stopped):
+            execute(config, tmp_path / "resumed", checkpoint_every_s=0)
+    resume(tmp_path / "resumed")
+
+    assert written(tmp_path / "one") == written(tmp_path / "two") == written(tmp_path / "resumed")
+
+
+@pytest.mark.parametrize(
+    "algorithm",
+    [
+        {"name": "fedprox", "mu": 0.0},
+        {"name": "fedavgm", "beta": 0.0},
+        {"name": "moon", "mu": 0.0},
+    ],
+    ids=lambda plain: plain["name"],
+)
+def test_the_zero_setting_is_fedavg_to_the_byte(algorithm, tmp_path):
+    execute(resolve(SMALL | {"algorithm": "fedavg"}), tmp_path / "fedavg")
+    execute(resolve(SMALL | {"algorithm": algorithm}), tmp_path / "zero")
+
+    expected = (tmp_path / "fedavg" / "model.safetensors").read_bytes()
+    assert (tmp_path / "zero" / "model.safetensors").read_bytes() == expected
+
+
+def test_fednova_with_equal_steps_is_fedavg_to_the_byte(tmp_path):
+    training = {"training": {"learning_rate": 0.05, "epochs": 3, "batch_size": 10_000}}
+    for algorithm in ("fedavg", "fednova"):
+        execute(resolve(SMALL | training | {"algorithm": algorithm}), tmp_path / algorithm)
+
+    expected = (tmp_path / "fedavg" / "model.safetensors").read_bytes()
+    assert (tmp_path / "fednova" / "model.safetensors").read_bytes() == expected
+
+
+@pytest.mark.parametrize("algorithm", ["fedavg", "fednova", "scaffold", "moon"])
+def test_one_client_is_centralised_sgd(algorithm, tmp_path):
+    """Moon's first training has no contrastive term: one round. SCAFFOLD: c equals c_k."""
+    alone = {
+        "partition": {"name": "iid", "clients": 1},
+        "clients_per_round": 1,
+        "selector": "random",
+        "rounds": 1 if algorithm == "moon" else 3,
+        "model": "linear",
+    }
+    plain = {"name": algorithm} | ({"mu": 2.0} if algorithm == "moon" else {})
+    config = resolve(SMALL | alone | {"algorithm": plain})
+    execute(config, tmp_path / "run")
+
+    theta, world = initial(config), slow_rounds.World(config)
+    for round in range(config.rounds):
+        theta, _, _ = world.train(theta, world.ids[0], round, 0)
+    assert np.abs(vector(tmp_path / "run") - theta).max() < 2e-5
+
+
+def test_with_everybody_there_the_control_of_scaffold_is_the_mean_of_the_clients_controls(
+    monkeypatch, tmp_path
+):
+    kept = []
+    real = ALGORITHMS["scaffold"].learn
+
+    def learn(self, received, updates, population):
+        real(self, received, updates, population)
+        own = [self.give(c, population)["client_control"] for c in population.ids.tolist()]
+        kept.append((self.shared(population)["control"], own, population.sizes))
+
+    monkeypatch.setattr(ALGORITHMS["scaffold"], "learn", learn)
+    everyone = {"selector": "random", "clients_per_round": 8, "algorithm": "scaffold"}
+    execute(resolve(SMALL | everyone), tmp_path / "run")
+
+    assert len(kept) == 3
+    for control, own, sizes in kept:
+        expected = np.average(np.array(own, dtype=float), axis=0, weights=sizes)
+        assert np.abs(expected).max() > 1e-3
+        np.testing.assert_allclose(control, expected, atol=1e-7)
+
+
+def test_feddc_without_state_corrects_as_feddyn_and_without_drift_as_scaffold():
+    generator = np.random.default_rng(3)
+    gradient, y, theta, h, c, ck = generator.normal(size=(6, 5))
+    feddc = ALGORITHMS["feddc"](alpha=0.4)
+
+    as_feddyn = feddc.correct_gradient(gradient, y, theta, {}, {"drift": h, "correction": 0 * h})
+    as_scaffold = ALGORITHMS["feddc"](alpha=0.0).correct_gradient(
+        gradient, y, theta, {}, {"drift": h, "correction": c - ck}
+    )
+
+    feddyn = ALGORITHMS["feddyn"](alpha=0.4).correct_gradient(gradient, y, theta, {}, {"drift": h})
+    scaffold = ALGORITHMS["scaffold"]().correct_gradient(
+        gradient, y, theta, {"control": c}, {"client_control": ck}
+    )
+    np.testing.assert_allclose(as_feddyn, feddyn, rtol=1e-15)
+    np.testing.assert_allclose(as_scaffold, scaffold, rtol=1e-12)
+
+
+@pytest.mark.parametrize("algorithm", ["fednova", "scaffold", "feddc"])
+def test_adam_is_refused_with_the_reason(algorithm, tmp_path):
+    config = settings(algorithm, training={"optimizer": "adam", "learning_rate": 0.01})
+
+    with pytest.raises(ConfigurationError, match=rf"{algorithm} needs .* SGD.*; got adam"):
+        execute(config, tmp_path / "run")
+
+
+def costs(folder):
+    lines = read_lines(folder / "journal.jsonl")
+    return [event for event in lines if event["event"] == "evaluation"][-1]
+
+
+def test_control_variates_travel_with_the_model(tmp_path):
+    bytes_of = {}
+    for algorithm in ("fedavg", "scaffold", "feddyn", "feddc"):
+        execute(settings(algorithm, selector="random", rounds=1), tmp_path / algorithm)
+        spent = costs(tmp_path / algorithm)
+        bytes_of[algorithm] = (spent["bytes_down"], spent["bytes_up"])
+
+    down, up = bytes_of["fedavg"]
+    models = 5 * 4 * (64 * 10 + 10)
+    assert bytes_of["feddyn"] == (down, up)
+    assert bytes_of["scaffold"] == bytes_of["feddc"] == (down + models, up + models)
+
+
+def test_moon_counts_two_forward_passes_for_clients_that_trained_before(tmp_path):
+    everyone = {"selector": "random", "clients_per_round": 8, "rounds": 3}
+    execute(settings("moon", **everyone), tmp_path / "run")
+
+    spent = costs(tmp_path / "run")
+    assert spent["samples_forwarded"] == 2 * spent["samples_trained"] * 2 // 3  # from round 2 on
+
+
+def test_buffers_are_averaged_and_never_corrected(tmp_path):
+    """A batch norm's statistics after one round do not depend on the algorithm's state."""
+    settings = {
+        "dataset": "digits",
+        "partition": {"name": "iid", "clients": 4},
+        "model": "normed:Normed",
+        "training": {"learning_rate": 0.05, "epochs": 1, "batch_size": 10_000},
+        "selector": "random",
+        "clients_per_round": 4,
+        "rounds": 1,
+    }
+    found = {}
+    for name in ("fedavg", "fedavgm", "fedyogi", "scaffold", "feddyn", "feddc", "fednova"):
+        execute(resolve(settings | {"algorithm": name}), tmp_path / name)
+        found[name] = load_file(tmp_path / name / "model.safetensors")
+
+    for name, tensors in found.items():
+        for key in ("norm.running_mean", "norm.running_var"):
+            np.testing.assert_array_equal(tensors[key], found["fedavg"][key], err_msg=name)
+    assert np.abs(found["fedavg"]["norm.running_mean"]).max() > 0
