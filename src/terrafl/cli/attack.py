@@ -12,7 +12,7 @@ from terrafl.cli.compare import numbers
 from terrafl.cli.output_options import Quiet
 from terrafl.cli.progress import cell_progress
 from terrafl.defences import KINDS
-from terrafl.experiments.api import Settings, default_workers
+from terrafl.experiments.api import Settings
 from terrafl.experiments.attacked.plan import (
     METHODS,
     Attacked,
@@ -54,7 +54,7 @@ def attack(
     results: Annotated[Path, typer.Option(help="Folder of the results and the table.")] = Path(
         "results/attack"
     ),
-    workers: o.Workers = None,
+    workers: o.Workers,
     quiet: Quiet = False,
 ) -> None:
     """Attack a federation in every way, and show how much accuracy it loses.
@@ -82,7 +82,7 @@ def attack(
                 ),
             )
         ]
-        _run(planned, results, workers or default_workers(), quiet)
+        _run(planned, results, workers, quiet)
     rows = attack_rows(read_kept(results), wanted, kinds)
     typer.echo(attack_markdown(rows), nl=False)
     if results.is_dir():

@@ -13,7 +13,7 @@ import typer
 from terrafl.algorithms import ALGORITHMS
 from terrafl.data import available
 from terrafl.errors import ConfigurationError
-from terrafl.experiments.api import Settings
+from terrafl.experiments.api import Settings, default_workers
 from terrafl.experiments.config_layers import scenario_names
 from terrafl.experiments.tracking import TRACKERS
 from terrafl.models import MODELS
@@ -58,8 +58,13 @@ Algorithm = Annotated[
     ),
 ]
 Workers = Annotated[
-    int | None,
-    typer.Option(min=1, help="Number of processes; default: all cores. Results stay the same."),
+    int,
+    typer.Option(
+        min=1,
+        default_factory=default_workers,
+        show_default=False,
+        help="Number of processes; default: all cores. Results stay the same.",
+    ),
 ]
 Set = Annotated[
     list[str] | None,

@@ -143,15 +143,10 @@ def run(
         See :class:`Settings`.
     """
     config = configure(selector=selector, algorithm=algorithm, seed=seed, **settings)
-    where = None if out is None else Path(out)
-    require(track is None or where is not None, "out", out, "a folder when a run is tracked")
+    require(track is None or out is not None, "out", out, "a folder when a run is tracked")
     with Tracking(track) as tracking:
-
-        def hear(done: int, planned: int, accuracy: float | None) -> None:
-            on_round(done, planned, accuracy)
-            if where is not None:
-                tracking.update(where, done)
-
+        where = None if out is None else Path(out)
+        hear = tracking.following(where, on_round) if where else on_round
         return execute(config, where, workers=_checked(workers), on_round=hear)
 
 
@@ -190,13 +185,7 @@ def compare(
         temporary = TemporaryFolder()
         out = temporary.path
     plan = cells(Path(out), selectors, algorithms, seeds, **settings)
-    with Tracking(track) as tracking:
-
-        def hear(cell: Cell, done: int, planned: int, accuracy: float | None) -> None:
-            on_round(cell, done, planned, accuracy)
-            tracking.update(cell.folder, done)
-
-        sweep(plan, workers=_checked(workers), on_round=hear)
+    sweep(plan, workers=_checked(workers), on_round=on_round, track=track)
     return Compared.read([cell.folder for cell in plan], temporary)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Self
 
 from terrafl.errors import ConfigurationError, require_known
+from terrafl.experiments.run import OnRound
 from terrafl.experiments.tracking.journal_follower import JournalFollower
 from terrafl.experiments.tracking.protocol import MakeTracker
 from terrafl.runs import RunFolder
@@ -54,6 +55,15 @@ class Tracking:
             self._finish()  # a sweep of many runs keeps only those under way open
             self._followers[folder] = JournalFollower(RunFolder(folder), self._make)
         self._followers[folder].update(rounds_done)
+
+    def following(self, folder: Path, on_round: OnRound) -> OnRound:
+        """Return a function that calls ``on_round`` and notes the completed rounds."""
+
+        def hear(done: int, planned: int, accuracy: float | None) -> None:
+            on_round(done, planned, accuracy)
+            self.update(folder, done)
+
+        return hear
 
     def _finish(self) -> None:
         for path in [p for p in self._followers if RunFolder(p).is_complete]:
