@@ -6,7 +6,7 @@ import inspect
 import tomllib
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Annotated, Any, TypedDict, cast, get_type_hints
+from typing import Annotated, TypedDict, cast, get_type_hints
 
 import typer
 
@@ -18,6 +18,7 @@ from terrafl.experiments.config_layers import scenario_names
 from terrafl.experiments.tracking import TRACKERS
 from terrafl.models import MODELS
 from terrafl.selection import SELECTORS
+from terrafl.settings import Plain
 
 _TRAINING = ("learning_rate", "epochs", "batch_size")
 
@@ -140,9 +141,9 @@ def with_run_options(command: Callable[..., None]) -> Callable[..., None]:
 
 def to_settings(options: RunOptions) -> Settings:
     """Return the options as settings; those of local training go into their table."""
-    plain: dict[str, Any] = {**options}
-    training = {name: plain.pop(name) for name in _TRAINING}
-    plain["settings"] = overrides(plain["settings"], **training)
+    plain: Plain = {**options}
+    training = {name: value for name in _TRAINING if (value := plain.pop(name)) is not None}
+    plain |= {"training": training or None, "settings": overrides(plain["settings"])}
     return cast("Settings", plain)
 
 
@@ -157,23 +158,15 @@ def listed(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
-def overrides(
-    assignments: list[str] | None,
-    *,
-    learning_rate: float | None = None,
-    epochs: int | None = None,
-    batch_size: int | None = None,
-) -> dict[str, Any]:  # Any: what TOML can hold
-    """Turn ``selector.eta=2`` and the training options into a layer of settings.
+def overrides(assignments: list[str] | None) -> Plain:
+    """Turn ``selector.eta=2`` into a layer of settings.
 
     Examples
     --------
-    >>> overrides(["selector.eta=2", "model.name=linear"], epochs=1)
-    {'training': {'epochs': 1}, 'selector': {'eta': 2}, 'model': {'name': 'linear'}}
+    >>> overrides(["selector.eta=2", "model.name=linear"])
+    {'selector': {'eta': 2}, 'model': {'name': 'linear'}}
     """
-    training = {"learning_rate": learning_rate, "epochs": epochs, "batch_size": batch_size}
-    given = {key: value for key, value in training.items() if value is not None}
-    layer: dict[str, Any] = {"training": given} if given else {}
+    layer: Plain = {}
     for assignment in assignments or []:
         path, equals, text = assignment.partition("=")
         if not equals or not all(path.split(".")):

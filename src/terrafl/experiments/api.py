@@ -14,7 +14,7 @@ from dataclasses import is_dataclass
 from itertools import product
 from numbers import Integral
 from pathlib import Path
-from typing import Any, TypedDict, Unpack
+from typing import TypedDict, Unpack
 
 from terrafl.algorithms import Algorithm
 from terrafl.data import Partitioner
@@ -32,11 +32,9 @@ from terrafl.experiments.trust import require_trust
 from terrafl.models import Model
 from terrafl.runs.temporary import TemporaryFolder
 from terrafl.selection import SELECTORS, Selector
-from terrafl.settings import to_plain, to_plain_named
+from terrafl.settings import Plain, to_plain, to_plain_named
 from terrafl.simulation.local_training import LocalTraining
 from terrafl.tasks import Task
-
-Plain = dict[str, Any]  # Any: what TOML can hold
 
 
 class Settings(TypedDict, total=False):

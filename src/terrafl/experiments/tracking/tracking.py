@@ -27,12 +27,6 @@ def _tensorboard() -> MakeTracker:
 TRACKERS: dict[str, Callable[[], MakeTracker]] = {"tensorboard": _tensorboard}
 
 
-def tracker_named(name: str) -> MakeTracker:
-    """Return the function that makes trackers of this name, with its library loaded."""
-    require_known(name, TRACKERS, "track must be one of")
-    return TRACKERS[name]()
-
-
 class Tracking:
     """Pass runs to trackers while they run; a context manager around the runs.
 
@@ -43,7 +37,10 @@ class Tracking:
     """
 
     def __init__(self, track: str | MakeTracker | None) -> None:
-        self._make = tracker_named(track) if isinstance(track, str) else track
+        if isinstance(track, str):
+            require_known(track, TRACKERS, "track must be one of")
+            track = TRACKERS[track]()  # loads its library
+        self._make = track
         self._followers: dict[Path, JournalFollower] = {}
         self._finished: set[Path] = set()
 
