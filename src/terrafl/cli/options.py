@@ -23,9 +23,13 @@ from terrafl.settings import Plain
 _TRAINING = ("learning_rate", "epochs", "batch_size")
 
 
-def completing(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
-    """Return a function that completes the beginning of a name, for shell completion."""
-    return lambda incomplete: [name for name in names() if name.startswith(incomplete)]
+def _name(*flags: str, help: str, names: Callable[[], Iterable[str]]) -> object:
+    """Return an option that is a name, which the shell can complete."""
+
+    def complete(incomplete: str) -> list[str]:
+        return [name for name in names() if name.startswith(incomplete)]
+
+    return typer.Option(*flags, help=help, autocompletion=complete)
 
 
 ConfigFile = Annotated[
@@ -33,30 +37,24 @@ ConfigFile = Annotated[
 ]
 Scenario = Annotated[
     str | None,
-    typer.Option(
-        help="A scenario that ships with terrafl, such as fmnist-4.",
-        autocompletion=completing(scenario_names),
-    ),
+    _name(help="A scenario that ships with terrafl, such as fmnist-4.", names=scenario_names),
 ]
 ModelName = Annotated[
     str | None,
-    typer.Option(help=f"One of {', '.join(MODELS)}.", autocompletion=completing(lambda: MODELS)),
+    _name(help=f"One of {', '.join(MODELS)}.", names=lambda: MODELS),
 ]
 SelectorName = Annotated[
     str | None,
-    typer.Option(
+    _name(
         "--selector",
         help="A selector such as random or terraform, or your own module:Class.",
-        autocompletion=completing(lambda: SELECTORS),
+        names=lambda: SELECTORS,
     ),
 ]
 Rounds = Annotated[int | None, typer.Option(help="Number of rounds, R.")]
 Algorithm = Annotated[
     str | None,
-    typer.Option(
-        help="An algorithm such as fedavg, or your own module:Class.",
-        autocompletion=completing(lambda: ALGORITHMS),
-    ),
+    _name(help="An algorithm such as fedavg, or your own module:Class.", names=lambda: ALGORITHMS),
 ]
 Workers = Annotated[
     int,
@@ -79,10 +77,7 @@ Trust = Annotated[
 ]
 Track = Annotated[
     str | None,
-    typer.Option(
-        help="Also write the results for another program: tensorboard.",
-        autocompletion=completing(lambda: TRACKERS),
-    ),
+    _name(help="Also write the results for another program: tensorboard.", names=lambda: TRACKERS),
 ]
 
 
@@ -93,10 +88,7 @@ class RunOptions(TypedDict):
     scenario: Scenario
     dataset: Annotated[
         str | None,
-        typer.Option(
-            help="A data set (see terrafl data list), or your own .npz file.",
-            autocompletion=completing(available),
-        ),
+        _name(help="A data set (see terrafl data list), or your own .npz file.", names=available),
     ]
     model: ModelName
     clients: Annotated[int | None, typer.Option(help="Number of clients.")]
