@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from pathlib import Path, PurePosixPath
 from statistics import fmean
 
@@ -35,9 +36,8 @@ def gather(table: Table, results: Path, preferred: str | None = None) -> PaperTa
     """
     planned = [cell for name in SHOWN for cell in plan(table, profile_named(name))]
     blocks = [
-        _block(table, [c for c in planned if c.is_in(column, algorithm)], results, preferred)
-        for algorithm in table.algorithms
-        for column in table.columns
+        _block(table, [c for c in planned if (c.algorithm, c.column) == place], results, preferred)
+        for place in product(table.algorithms, table.columns)
     ]
     return PaperTable(table.name, table.title, tuple(blocks), timed=table.alone)
 
