@@ -23,7 +23,6 @@ Selectors = Annotated[
     str | None, typer.Option(help=f"Comma-separated. Default: {','.join(SELECTORS)}.")
 ]
 Algorithms = Annotated[str | None, typer.Option(help="Comma-separated. Default: fedavg.")]
-Seeds = Annotated[str | None, typer.Option(help="Comma-separated. Default: 0,1,2.")]
 
 
 @o.with_run_options
@@ -31,7 +30,7 @@ def compare(
     *,
     selectors: Selectors = None,
     algorithms: Algorithms = None,
-    seeds: Seeds = None,
+    seeds: Annotated[str | None, typer.Option(help="Comma-separated. Default: 0,1,2.")] = None,
     workers: o.Workers,
     out: Annotated[
         Path | None, typer.Option(help="Folder of the runs; finished runs in it are skipped.")

@@ -21,7 +21,7 @@ from terrafl.experiments.config import RunConfig
 from terrafl.paper.catalog import read_table, table_names
 from terrafl.paper.gather import gather
 from terrafl.paper.markdown import paper_markdown
-from terrafl.paper.perform import Prepared, perform, prepare
+from terrafl.paper.perform import perform, prepare
 from terrafl.paper.plan import Planned, chosen, plan
 from terrafl.paper.profiles import PROFILES, SHOWN, profile_named
 from terrafl.paper.write import write_table
@@ -103,8 +103,9 @@ def _run(
     if time.monotonic() > deadline:
         say(f"{_SPENT}; no run was started")
         return
-    for line in _outlook(prepared, len(planned), at_once):
-        say(line)
+    for reason in prepared.missing.values():
+        say(f"{reason} Its column is left out.")
+    say(_outlook(len(planned), len(prepared.waiting), prepared.expected_s, at_once))
     # Finished ones are included: their results may not have been kept yet.
     available = [cell for cell in planned if cell.column.scenario not in prepared.missing]
     with cell_progress([cell.under(runs) for cell in available], quiet=quiet) as on_round:
@@ -115,15 +116,12 @@ def _run(
         say(_SPENT)
 
 
-def _outlook(prepared: Prepared, num_planned: int, at_once: int) -> list[str]:
-    lines = [f"{reason} Its column is left out." for reason in prepared.missing.values()]
-    waiting = len(prepared.waiting)
-    minutes = prepared.expected_s / min(at_once, max(waiting, 1)) / 60
-    lines.append(
-        f"{num_planned} run{'s' * (num_planned != 1)} planned, {waiting} unfinished"
-        + (f": about {minutes:,.0f} minutes, {at_once} at a time" if waiting else "")
-    )
-    return lines
+def _outlook(planned: int, waiting: int, expected_s: float, at_once: int) -> str:
+    runs = f"{planned} run{'s' * (planned != 1)} planned, {waiting} unfinished"
+    if not waiting:
+        return runs
+    minutes = expected_s / min(at_once, waiting) / 60
+    return f"{runs}: about {minutes:,.0f} minutes, {at_once} at a time"
 
 
 def _seconds(budget: str | None) -> float:

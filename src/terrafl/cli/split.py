@@ -8,8 +8,6 @@ import json as jsonlib
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from fractions import Fraction
-from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO
 
@@ -118,8 +116,7 @@ def judge_clients(
     clients: Sequence[Client], eta: int, weighting: str, range: Sequence[str]
 ) -> Answer:
     """Return the split of one cohort as JSON values."""
-    valid_eta = isinstance(eta, int) and not isinstance(eta, bool) and eta >= 1
-    require(valid_eta, "eta", eta, "an integer of at least 1")
+    require(type(eta) is int and eta >= 1, "eta", eta, "an integer of at least 1")  # not a bool
     require(weighting in ("count", "mass"), "weighting", weighting, "count or mass")
     two_ends = isinstance(range, list) and len(range) == 2
     require(two_ends, "range", range, "two fractions, such as Q1 and Q3")
@@ -127,7 +124,7 @@ def judge_clients(
     result = cut(
         [report.update_norm or 0.0 for report in reports],
         [report.num_examples for report in reports],
-        search_range=_fractions(*(str(end) for end in range)),
+        search_range=parse_range((str(range[0]), str(range[1]))),
         weighting="mass" if weighting == "mass" else "count",
     )
     order = [reports[i].client_id for i in result.order.tolist()]
@@ -141,11 +138,6 @@ def judge_clients(
         "hard": hard,
         "stop": len(hard) < eta or len(order) == 1,
     }
-
-
-@lru_cache  # many lines use the same range
-def _fractions(first: str, end: str) -> tuple[Fraction, Fraction]:
-    return parse_range((first, end))
 
 
 def _reports(clients: Sequence[Client]) -> Sequence[Report]:

@@ -105,8 +105,7 @@ def _plain(value: object) -> object:
 def _checked(workers: int | None) -> int:
     if workers is None:
         return default_workers()
-    whole = int(workers) == workers
-    require(whole and workers >= 1, "workers", workers, "an integer of at least 1")
+    require(int(workers) == workers >= 1, "workers", workers, "an integer of at least 1")
     return int(workers)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
 
 from terrafl.reports.comparison import Group, Method
 from terrafl.reports.names import algorithm_name
@@ -118,7 +120,7 @@ class PaperTable:
     name, title
         Its name on the command line, and its title.
     blocks
-        Its columns under every algorithm.
+        Its columns under every algorithm, one algorithm after the other.
     timed
         Whether its cells are seconds of training; else they are accuracies.
     """
@@ -131,10 +133,8 @@ class PaperTable:
     @property
     def by_algorithm(self) -> dict[str, list[Block]]:
         """Its columns under each algorithm."""
-        grouped: dict[str, list[Block]] = {}
-        for block in self.blocks:
-            grouped.setdefault(block.algorithm, []).append(block)
-        return grouped
+        grouped = groupby(self.blocks, key=attrgetter("algorithm"))
+        return {algorithm: list(blocks) for algorithm, blocks in grouped}
 
     def figure_name(self, block: Block) -> str:
         """Return the file name of a column's figure, without its suffix."""

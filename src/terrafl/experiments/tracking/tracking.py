@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Self
 
@@ -64,11 +65,8 @@ class Tracking:
 
     def _finish(self) -> None:
         for path in [p for p in self._followers if RunFolder(p).is_complete]:
-            follower = self._followers.pop(path)
-            try:
+            with closing(self._followers.pop(path)) as follower:
                 follower.finish()
-            finally:
-                follower.close()
             self._finished.add(path)
 
     def __enter__(self) -> Self:
