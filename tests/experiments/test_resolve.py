@@ -116,10 +116,10 @@ def test_a_nested_table_becomes_an_object():
 @pytest.mark.parametrize(
     ("layer", "message"),
     [
-        ({"round": 5}, "the configuration has no key 'round': did you mean 'rounds'?"),
+        ({"round": 5}, "configuration has no key 'round': did you mean 'rounds'?"),
         ({"selektor": "random"}, "has no key 'selektor': did you mean 'selector'?"),
         ({"selectors": {"hics": {}}}, "has no key 'selectors': did you mean 'selector'?"),
-        ({"zzz": 5}, "the configuration has no key 'zzz'. Known keys: dataset,"),
+        ({"zzz": 5}, "configuration has no key 'zzz'. Known keys: dataset,"),
         (
             {"selector": {"name": "terraform", "etta": 2}},
             "selector has no key 'etta': did you mean 'eta'?",

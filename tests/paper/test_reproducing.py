@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from terrafl.paper.catalog import Column, Row, Table
-from terrafl.paper.estimate import Pace, expected_seconds
+from terrafl.paper.estimate import expected_seconds
 from terrafl.paper.export import paper_csv
 from terrafl.paper.gather import gather
 from terrafl.paper.markdown import paper_markdown
@@ -129,9 +129,7 @@ def test_a_run_of_ones_own_replaces_a_result_that_was_there(digits, done, places
 
 
 def test_past_its_deadline_preparing_tries_nothing(tmp_path):
-    prepared = prepare(
-        plan(TABLE, TWO_ROUNDS), tmp_path / "runs", workers=1, deadline=time.monotonic()
-    )
+    prepared = prepare(plan(TABLE, TWO_ROUNDS), tmp_path / "runs", deadline=time.monotonic())
 
     assert prepared.expected_s == 0
     assert not (tmp_path / "runs").exists()
@@ -142,7 +140,7 @@ def test_preparing_measures_a_round_and_leaves_out_what_has_no_data(tmp_path, mo
     monkeypatch.setenv("TERRAFL_DATA", str(tmp_path / "none"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
-    prepared = prepare(plan(TABLE, TWO_ROUNDS), tmp_path / "runs", workers=1)
+    prepared = prepare(plan(TABLE, TWO_ROUNDS), tmp_path / "runs")
 
     assert {cell.column.scenario for cell in prepared.waiting} == {"digits"}
     assert prepared.expected_s > 0
@@ -150,20 +148,17 @@ def test_preparing_measures_a_round_and_leaves_out_what_has_no_data(tmp_path, mo
 
 
 def test_every_round_of_a_method_is_expected_to_take_as_long_as_the_measured_one(digits):
-    paces = {
-        ("digits", "random", ""): Pace(round_s=20.0, evaluation_s=0.5),
-        ("digits", "terraform", ""): Pace(round_s=34.0, evaluation_s=0.5),
-    }
-    rounds, seeds = 2, 2
+    measured = {"train": 19.0, "select": 1.0, "evaluate": 0.5}
 
-    assert expected_seconds(digits, paces) == pytest.approx(rounds * seeds * (20 + 34 + 2 * 0.5))
+    assert expected_seconds(digits[0].config, measured) == 2 * (20 + 0.5)
+    assert expected_seconds(replace(digits[0].config, eval_every=2), measured) == 2 * (20 + 0.25)
 
 
 def test_one_round_of_each_method_is_measured_once(digits, tmp_path):
     scenarios = []
 
     for _ in range(2):
-        prepare(digits, tmp_path, workers=1, on_scenario=scenarios.append)
+        prepare(digits, tmp_path, warm_up=lambda config: scenarios.append(config.scenario))
 
     assert scenarios == ["digits", "digits"]
     measured = sorted((tmp_path / "calibration").iterdir())

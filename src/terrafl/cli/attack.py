@@ -12,17 +12,11 @@ from terrafl.cli.compare import numbers
 from terrafl.cli.output_options import Quiet
 from terrafl.cli.progress import cell_progress
 from terrafl.defences import KINDS
-from terrafl.experiments.api import Settings, default_workers
-from terrafl.experiments.attacked.plan import (
-    METHODS,
-    Attacked,
-    chosen_kinds,
-    chosen_methods,
-    plan,
-)
+from terrafl.experiments.attacked.plan import METHODS, Attacked, chosen_kinds, chosen_methods, plan
 from terrafl.experiments.attacked.results import keep, read_kept
-from terrafl.experiments.attacked.table import attack_csv, attack_markdown, attack_rows
+from terrafl.experiments.attacked.table import attack_markdown, attack_rows
 from terrafl.experiments.sweep import sweep
+from terrafl.reports.tables import to_csv
 from terrafl.runs import RunFolder
 from terrafl.runs.atomic import write_atomically
 
@@ -54,7 +48,7 @@ def attack(
     results: Annotated[Path, typer.Option(help="Folder of the results and the table.")] = Path(
         "results/attack"
     ),
-    workers: o.Workers = None,
+    workers: o.Workers,
     quiet: Quiet = False,
 ) -> None:
     """Attack a federation in every way, and show how much accuracy it loses.
@@ -64,30 +58,24 @@ def attack(
     wanted = chosen_methods(o.listed(methods) if methods else None)
     kinds = chosen_kinds(o.listed(attacks) if attacks else None)
     if not show:
-        planned = [
-            run
-            for seed in numbers(seeds)
-            for run in plan(
-                out,
-                wanted,
-                kinds,
-                fraction=fraction,
-                seed=seed,
-                **Settings(
-                    config=config,
-                    scenario=scenario or (None if config else "fmnist-4"),
-                    model=model,
-                    rounds=rounds,
-                    settings=o.overrides(settings),
-                ),
-            )
-        ]
-        _run(planned, results, workers or default_workers(), quiet)
+        planned = plan(
+            out,
+            wanted,
+            kinds,
+            fraction=fraction,
+            seeds=numbers(seeds),
+            config=config,
+            scenario=scenario or (None if config else "fmnist-4"),
+            model=model,
+            rounds=rounds,
+            settings=o.overrides(settings),
+        )
+        _run(planned, results, workers, quiet)
     rows = attack_rows(read_kept(results), wanted, kinds)
     typer.echo(attack_markdown(rows), nl=False)
     if results.is_dir():
         write_atomically(results / "table.md", attack_markdown(rows).encode())
-        write_atomically(results / "table.csv", attack_csv(rows).encode())
+        write_atomically(results / "table.csv", to_csv(rows).encode())
 
 
 def _run(planned: list[Attacked], results: Path, workers: int, quiet: bool) -> None:

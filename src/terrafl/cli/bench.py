@@ -14,28 +14,25 @@ from terrafl.bench.selection import measure_selection
 from terrafl.bench.workloads import WORKLOADS
 from terrafl.cli import options as o
 from terrafl.cli.output_options import Json
-from terrafl.errors import ConfigurationError
-from terrafl.experiments.api import default_workers
+from terrafl.errors import require_known
 
 app = typer.Typer(no_args_is_help=True, help="Measure speed. All variants are measured in one run.")
 
 
 @app.command()
 def engine(
+    *,
     workload: Annotated[str, typer.Option(help="cnn, mlp or all.")] = "all",
     repetitions: Annotated[int, typer.Option(min=1, help="Number of rounds for each variant.")] = 5,
-    workers: o.Workers = None,
+    workers: o.Workers,
     json: Json = False,
 ) -> None:
     """Compare a full round of the engine with PyTorch loops without federation."""
-    if workload != "all" and workload not in WORKLOADS:
-        raise ConfigurationError(
-            f"workload must be one of {', '.join(WORKLOADS)}, all; got {workload!r}."
-        )
+    require_known(workload, (*WORKLOADS, "all"), "workload must be one of")
     names = list(WORKLOADS) if workload == "all" else [workload]
     measured = measure_engine(
         names,
-        workers=workers or default_workers(),
+        workers=workers,
         repetitions=repetitions,
         say=lambda text: typer.echo(text, err=True),
     )

@@ -8,10 +8,10 @@ from typing import Annotated
 import typer
 
 from terrafl.cli import options as o
-from terrafl.cli.compare import compare_into, numbers
+from terrafl.cli.compare import compare_cells, numbers
 from terrafl.cli.output_options import Json, Quiet
 from terrafl.cli.tables import show_comparison
-from terrafl.experiments.api import Settings
+from terrafl.experiments.api import cells
 from terrafl.selection import SELECTORS
 
 
@@ -20,22 +20,17 @@ def demo(
     out: Annotated[Path, typer.Option(help="Folder for the runs and the report.")] = Path("demo"),
     rounds: o.Rounds = None,
     seeds: Annotated[str, typer.Option(help="Seeds, separated by commas.")] = "0,1,2",
-    workers: o.Workers = None,
+    workers: o.Workers,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
     """Compare the paper's six selectors on handwritten digits over 50 heterogeneous clients."""
     if not json:
         typer.echo("Six selectors, FedAvg, 1,797 handwritten digits over 50 heterogeneous clients.")
-    compared = compare_into(
-        out / "runs",
-        list(SELECTORS),
-        ["fedavg"],
-        numbers(seeds),
-        workers=workers,
-        quiet=quiet,
-        settings=Settings(dataset="digits", rounds=rounds),
+    planned = cells(
+        out / "runs", list(SELECTORS), ["fedavg"], numbers(seeds), dataset="digits", rounds=rounds
     )
+    compared = compare_cells(planned, workers=workers, quiet=quiet)
     page = compared.report(out)
     show_comparison(compared, as_json=json)
     if not json:

@@ -6,25 +6,30 @@ import inspect
 import tomllib
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Annotated, Any, TypedDict, cast, get_type_hints
+from typing import Annotated, TypedDict, cast, get_type_hints
 
 import typer
 
 from terrafl.algorithms import ALGORITHMS
 from terrafl.data import available
 from terrafl.errors import ConfigurationError
-from terrafl.experiments.api import Settings
+from terrafl.experiments.api import Settings, default_workers
 from terrafl.experiments.config_layers import scenario_names
 from terrafl.experiments.tracking import TRACKERS
 from terrafl.models import MODELS
 from terrafl.selection import SELECTORS
+from terrafl.settings import Plain
 
 _TRAINING = ("learning_rate", "epochs", "batch_size")
 
 
-def completing(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
-    """Return a function that completes the beginning of a name, for shell completion."""
-    return lambda incomplete: [name for name in names() if name.startswith(incomplete)]
+def _name(*flags: str, help: str, names: Callable[[], Iterable[str]]) -> object:
+    """Return an option that is a name, which the shell can complete."""
+
+    def complete(incomplete: str) -> list[str]:
+        return [name for name in names() if name.startswith(incomplete)]
+
+    return typer.Option(*flags, help=help, autocompletion=complete)
 
 
 ConfigFile = Annotated[
@@ -32,34 +37,33 @@ ConfigFile = Annotated[
 ]
 Scenario = Annotated[
     str | None,
-    typer.Option(
-        help="A scenario that ships with terrafl, such as fmnist-4.",
-        autocompletion=completing(scenario_names),
-    ),
+    _name(help="A scenario that ships with terrafl, such as fmnist-4.", names=scenario_names),
 ]
 ModelName = Annotated[
     str | None,
-    typer.Option(help=f"One of {', '.join(MODELS)}.", autocompletion=completing(lambda: MODELS)),
+    _name(help=f"One of {', '.join(MODELS)}.", names=lambda: MODELS),
 ]
 SelectorName = Annotated[
     str | None,
-    typer.Option(
+    _name(
         "--selector",
         help="A selector such as random or terraform, or your own module:Class.",
-        autocompletion=completing(lambda: SELECTORS),
+        names=lambda: SELECTORS,
     ),
 ]
 Rounds = Annotated[int | None, typer.Option(help="Number of rounds, R.")]
 Algorithm = Annotated[
     str | None,
-    typer.Option(
-        help="An algorithm such as fedavg, or your own module:Class.",
-        autocompletion=completing(lambda: ALGORITHMS),
-    ),
+    _name(help="An algorithm such as fedavg, or your own module:Class.", names=lambda: ALGORITHMS),
 ]
 Workers = Annotated[
-    int | None,
-    typer.Option(min=1, help="Number of processes; default: all cores. Results stay the same."),
+    int,
+    typer.Option(
+        min=1,
+        default_factory=default_workers,
+        show_default=False,
+        help="Number of processes; default: all cores. Results stay the same.",
+    ),
 ]
 Set = Annotated[
     list[str] | None,
@@ -73,10 +77,7 @@ Trust = Annotated[
 ]
 Track = Annotated[
     str | None,
-    typer.Option(
-        help="Also write the results for another program: tensorboard.",
-        autocompletion=completing(lambda: TRACKERS),
-    ),
+    _name(help="Also write the results for another program: tensorboard.", names=lambda: TRACKERS),
 ]
 
 
@@ -87,10 +88,7 @@ class RunOptions(TypedDict):
     scenario: Scenario
     dataset: Annotated[
         str | None,
-        typer.Option(
-            help="A data set (see terrafl data list), or your own .npz file.",
-            autocompletion=completing(available),
-        ),
+        _name(help="A data set (see terrafl data list), or your own .npz file.", names=available),
     ]
     model: ModelName
     clients: Annotated[int | None, typer.Option(help="Number of clients.")]
@@ -135,9 +133,9 @@ def with_run_options(command: Callable[..., None]) -> Callable[..., None]:
 
 def to_settings(options: RunOptions) -> Settings:
     """Return the options as settings; those of local training go into their table."""
-    plain: dict[str, Any] = {**options}
-    training = {name: plain.pop(name) for name in _TRAINING}
-    plain["settings"] = overrides(plain["settings"], **training)
+    plain: Plain = {**options}
+    training = {name: value for name in _TRAINING if (value := plain.pop(name)) is not None}
+    plain |= {"training": training or None, "settings": overrides(plain["settings"])}
     return cast("Settings", plain)
 
 
@@ -152,23 +150,15 @@ def listed(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
-def overrides(
-    assignments: list[str] | None,
-    *,
-    learning_rate: float | None = None,
-    epochs: int | None = None,
-    batch_size: int | None = None,
-) -> dict[str, Any]:  # Any: what TOML can hold
-    """Turn ``selector.eta=2`` and the training options into a layer of settings.
+def overrides(assignments: list[str] | None) -> Plain:
+    """Turn ``selector.eta=2`` into a layer of settings.
 
     Examples
     --------
-    >>> overrides(["selector.eta=2", "model.name=linear"], epochs=1)
-    {'training': {'epochs': 1}, 'selector': {'eta': 2}, 'model': {'name': 'linear'}}
+    >>> overrides(["selector.eta=2", "model.name=linear"])
+    {'selector': {'eta': 2}, 'model': {'name': 'linear'}}
     """
-    training = {"learning_rate": learning_rate, "epochs": epochs, "batch_size": batch_size}
-    given = {key: value for key, value in training.items() if value is not None}
-    layer: dict[str, Any] = {"training": given} if given else {}
+    layer: Plain = {}
     for assignment in assignments or []:
         path, equals, text = assignment.partition("=")
         if not equals or not all(path.split(".")):

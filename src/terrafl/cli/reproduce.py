@@ -13,15 +13,15 @@ from typing import Annotated
 import typer
 
 from terrafl.cli import options as o
-from terrafl.cli.bars import item_progress
 from terrafl.cli.output_options import Quiet
-from terrafl.cli.progress import cell_progress, image_progress
+from terrafl.cli.prepare import prepare as prepare_data
+from terrafl.cli.progress import cell_progress
 from terrafl.errors import ConfigurationError
-from terrafl.experiments.api import default_workers
+from terrafl.experiments.config import RunConfig
 from terrafl.paper.catalog import read_table, table_names
 from terrafl.paper.gather import gather
 from terrafl.paper.markdown import paper_markdown
-from terrafl.paper.perform import Prepared, perform, prepare
+from terrafl.paper.perform import perform, prepare
 from terrafl.paper.plan import Planned, chosen, plan
 from terrafl.paper.profiles import PROFILES, SHOWN, profile_named
 from terrafl.paper.write import write_table
@@ -55,7 +55,7 @@ def reproduce(
     out: Annotated[
         Path | None, typer.Option(help="Write the table and its figures into this folder.")
     ] = None,
-    workers: o.Workers = None,
+    workers: o.Workers,
     quiet: Quiet = False,
 ) -> None:
     """Run a table of the paper and show the paper's numbers and ours."""
@@ -63,15 +63,8 @@ def reproduce(
     wanted = profile_named(profile or "laptop")
     planned = chosen(plan(table, wanted), only or [])
     if not show:
-        _run(
-            planned,
-            alone=table.alone,
-            runs=runs,
-            results=results,
-            deadline=deadline,
-            workers=workers or default_workers(),
-            quiet=quiet,
-        )
+        at_once = 1 if table.alone else workers
+        _run(planned, runs, results, deadline, workers=workers, at_once=at_once, quiet=quiet)
     if wanted.name not in SHOWN:
         typer.echo(f"{wanted.name} runs are a test; no table shows them", err=True)
         return
@@ -90,62 +83,45 @@ def reproduce(
 
 def _run(
     planned: Sequence[Planned],
-    *,
-    alone: bool,
     runs: Path,
     results: Path,
     deadline: float,
+    *,
     workers: int,
+    at_once: int,
     quiet: bool,
 ) -> None:
-    at_once = 1 if alone else workers
-
     def say(text: str) -> None:
         if not quiet:
             typer.echo(text, err=True)
 
-    with (
-        item_progress("example", quiet=quiet) as on_data,
-        image_progress(quiet=quiet) as on_images,
-    ):
-        prepared = prepare(
-            planned,
-            runs,
-            workers=workers,
-            on_scenario=lambda scenario: say(f"{scenario}: measuring one round of each method"),
-            on_data=on_data,
-            on_images=on_images,
-            deadline=deadline,
-        )
+    def warm_up(config: RunConfig) -> None:
+        say(f"{config.scenario}: measuring one round of each method")
+        prepare_data([config], workers=workers, quiet=quiet)
+
+    prepared = prepare(planned, runs, warm_up=warm_up, deadline=deadline)
     if time.monotonic() > deadline:
         say(f"{_SPENT}; no run was started")
         return
-    for line in _outlook(prepared, len(planned), at_once):
-        say(line)
+    for reason in prepared.missing.values():
+        say(f"{reason} Its column is left out.")
+    say(_outlook(len(planned), len(prepared.waiting), prepared.expected_s, at_once))
     # Finished ones are included: their results may not have been kept yet.
     available = [cell for cell in planned if cell.column.scenario not in prepared.missing]
     with cell_progress([cell.under(runs) for cell in available], quiet=quiet) as on_round:
         done = perform(
-            available,
-            runs=runs,
-            results=results,
-            workers=at_once,
-            deadline=deadline,
-            on_round=on_round,
+            available, runs, results, workers=at_once, deadline=deadline, on_round=on_round
         )
     if not done:
         say(_SPENT)
 
 
-def _outlook(prepared: Prepared, num_planned: int, at_once: int) -> list[str]:
-    lines = [f"{reason} Its column is left out." for reason in prepared.missing.values()]
-    waiting = len(prepared.waiting)
-    minutes = prepared.expected_s / min(at_once, max(waiting, 1)) / 60
-    lines.append(
-        f"{num_planned} run{'s' * (num_planned != 1)} planned, {waiting} unfinished"
-        + (f": about {minutes:,.0f} minutes, {at_once} at a time" if waiting else "")
-    )
-    return lines
+def _outlook(planned: int, waiting: int, expected_s: float, at_once: int) -> str:
+    runs = f"{planned} run{'s' * (planned != 1)} planned, {waiting} unfinished"
+    if not waiting:
+        return runs
+    minutes = expected_s / min(at_once, waiting) / 60
+    return f"{runs}: about {minutes:,.0f} minutes, {at_once} at a time"
 
 
 def _seconds(budget: str | None) -> float:

@@ -12,9 +12,8 @@ from terrafl.cli.output_options import Json, Quiet
 from terrafl.cli.prepare import prepare
 from terrafl.cli.progress import run_progress
 from terrafl.experiments import run as runs
-from terrafl.experiments.api import configure, default_workers
+from terrafl.experiments.api import configure
 from terrafl.experiments.result import Result
-from terrafl.experiments.run import OnRound
 from terrafl.experiments.tracking import Tracking
 
 
@@ -24,7 +23,7 @@ def run(
     selector: o.SelectorName = None,
     algorithm: o.Algorithm = None,
     seed: Annotated[int | None, typer.Option(help="One seed controls all randomness.")] = None,
-    workers: o.Workers = None,
+    workers: o.Workers,
     out: Annotated[Path | None, typer.Option(help="The run folder to create.")] = None,
     trust: o.Trust = False,
     track: o.Track = None,
@@ -36,14 +35,14 @@ def run(
     settings = o.to_settings(options) | {"trust": trust}
     resolved = configure(selector=selector, algorithm=algorithm, seed=seed, **settings)
     name = f"{resolved.scenario or Path(resolved.dataset).stem}-{resolved.run_name}"
-    prepare([resolved], workers=workers or default_workers(), quiet=quiet)
+    prepare([resolved], workers=workers, quiet=quiet)
     folder = out or Path("runs") / name
     with Tracking(track) as tracking, run_progress(name, quiet=quiet) as on_round:
         result = runs.execute(
             resolved,
             folder,
-            workers=workers or default_workers(),
-            on_round=_heard_by(on_round, tracking, folder),
+            workers=workers,
+            on_round=tracking.following(folder, on_round),
         )
     _show(result, json)
 
@@ -51,7 +50,7 @@ def run(
 def resume(
     folder: Annotated[Path, typer.Argument(help="The folder of an interrupted run.")],
     *,
-    workers: o.Workers = None,
+    workers: o.Workers,
     allow_drift: Annotated[
         bool,
         typer.Option(
@@ -67,21 +66,13 @@ def resume(
     with Tracking(track) as tracking, run_progress(folder.name, quiet=quiet) as on_round:
         result = runs.resume(
             folder,
-            workers=workers or default_workers(),
-            on_round=_heard_by(on_round, tracking, folder),
+            workers=workers,
+            on_round=tracking.following(folder, on_round),
             allow_drift=allow_drift,
             trust=trust,
         )
         tracking.update(folder, result.summary.rounds)  # a finished run calls on_round no more
     _show(result, json)
-
-
-def _heard_by(on_round: OnRound, tracking: Tracking, folder: Path) -> OnRound:
-    def hear(done: int, planned: int, accuracy: float | None) -> None:
-        on_round(done, planned, accuracy)
-        tracking.update(folder, done)
-
-    return hear
 
 
 def _show(result: Result, as_json: bool) -> None:

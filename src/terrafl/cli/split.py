@@ -5,13 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import json as jsonlib
-import math
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
-from fractions import Fraction
-from functools import lru_cache
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO
 
@@ -30,7 +26,6 @@ from terrafl.selection.terraform import parse_range
 
 Client = Mapping[str, object]
 Answer = dict[str, Any]  # Any: a JSON value
-Columns = tuple[Sequence[str], Sequence[float], Sequence[int]]
 
 _CLIENT_KEYS = ("id", "update_norm", "num_examples")
 _LINE_KEYS = frozenset({"clients", "eta", "weighting", "range"})
@@ -61,10 +56,13 @@ def split(
     flags = {"eta": eta, "min_clients": min_clients}
     defaults: Answer = {"eta": 4, "weighting": weighting, "range": o.listed(search_range)}
     defaults |= _with_eta({name: value for name, value in flags.items() if value is not None})
-    with _opened(source) as file:
+    try:
+        file = sys.stdin.buffer if source == "-" else Path(source).open("rb")  # noqa: SIM115  # closed below
+    except OSError as error:
+        raise ConfigurationError(f"{source} cannot be read: {error.strerror}.") from error
+    with file:
         if jsonl:
-            if not _answer_lines(file, defaults, interactive=source == "-"):
-                raise ConfigurationError("some lines are invalid; their answers give the errors.")
+            _answer_lines(file, defaults)
             return
         clients = _read_csv(file)
     answer = judge_clients(clients, **defaults)
@@ -74,21 +72,8 @@ def split(
         _show(answer, clients)
 
 
-@contextmanager
-def _opened(source: str) -> Iterator[BinaryIO]:
-    if source == "-":
-        yield sys.stdin.buffer
-        return
-    with ExitStack() as stack:
-        try:
-            file = stack.enter_context(Path(source).open("rb"))
-        except OSError as error:
-            raise ConfigurationError(f"{source} cannot be read: {error.strerror}.") from error
-        yield file
-
-
-def _answer_lines(lines: Iterable[bytes], defaults: Answer, *, interactive: bool) -> bool:
-    """Answer line by line; return whether every line is valid."""
+def _answer_lines(lines: Iterable[bytes], defaults: Answer) -> None:
+    """Answer line by line; raise at the end unless every line is valid."""
     all_valid = True
     for line in lines:
         if not line.strip():  # blank lines may separate JSON lines
@@ -97,10 +82,9 @@ def _answer_lines(lines: Iterable[bytes], defaults: Answer, *, interactive: bool
             answer = _answer_line(line, defaults)
         except UserError as error:
             answer, all_valid = {"error": str(error)}, False
-        sys.stdout.write(jsonlib.dumps(answer) + "\n")
-        if interactive:  # the sender may wait for each answer
-            sys.stdout.flush()
-    return all_valid
+        typer.echo(jsonlib.dumps(answer))  # flushes: the sender may wait for each answer
+    if not all_valid:
+        raise ConfigurationError("some lines are invalid; their answers give the errors.")
 
 
 def _with_eta(settings: Answer) -> Answer:
@@ -132,20 +116,18 @@ def judge_clients(
     clients: Sequence[Client], eta: int, weighting: str, range: Sequence[str]
 ) -> Answer:
     """Return the split of one cohort as JSON values."""
-    valid_eta = isinstance(eta, int) and not isinstance(eta, bool) and eta >= 1
-    require(valid_eta, "eta", eta, "an integer of at least 1")
+    require(type(eta) is int and eta >= 1, "eta", eta, "an integer of at least 1")  # not a bool
     require(weighting in ("count", "mass"), "weighting", weighting, "count or mass")
     two_ends = isinstance(range, list) and len(range) == 2
     require(two_ends, "range", range, "two fractions, such as Q1 and Q3")
-    ids, norms, sizes = _columns(clients)
-    by_id = sorted(zip(ids, norms, sizes, strict=True))
+    reports = _reports(clients)
     result = cut(
-        [norm for _, norm, _ in by_id],
-        [size for _, _, size in by_id],
-        search_range=_fractions(*(str(end) for end in range)),
+        [report.update_norm or 0.0 for report in reports],
+        [report.num_examples for report in reports],
+        search_range=parse_range((str(range[0]), str(range[1]))),
         weighting="mass" if weighting == "mass" else "count",
     )
-    order = [by_id[i][0] for i in result.order.tolist()]
+    order = [reports[i].client_id for i in result.order.tolist()]
     hard = order[result.tau :]
     return {
         "order": order,
@@ -158,39 +140,22 @@ def judge_clients(
     }
 
 
-@lru_cache  # many lines use the same range
-def _fractions(first: str, end: str) -> tuple[Fraction, Fraction]:
-    return parse_range((first, end))
-
-
-def _columns(clients: Sequence[Client]) -> Columns:
-    """Return the columns; raise an error that names the first invalid client."""
+def _reports(clients: Sequence[Client]) -> Sequence[Report]:
+    """Return the clients as reports in the order of their ids; refuse an invalid client."""
     if not clients:
         raise ConfigurationError("clients must not be empty; got no client.")
-    ids, norms, sizes = _valid_columns(clients) or zip(*map(_judged, clients), strict=True)
-    if len(set(ids)) < len(ids):
-        repeated = next(name for name, count in Counter(ids).items() if count > 1)
-        raise ConfigurationError(f"client {repeated!r}: must be listed only once.")
-    return ids, norms, sizes
+    reports = [_report(client) for client in clients]
+    counts = Counter(report.client_id for report in reports)
+    accepted, refused = judge(reports, cohort=counts, round=0, iteration=0, needs={"update_norm"})
+    repeated = [client for client, count in counts.items() if count > 1]
+    if repeated:
+        raise ConfigurationError(f"client {repeated[0]!r}: must be listed only once.")
+    if refused:
+        raise ConfigurationError(f"client {refused[0].client_id!r}: {refused[0].reason}.")
+    return accepted
 
 
-def _valid_columns(clients: Sequence[Client]) -> Columns | None:
-    """Return the columns if all values are valid: the usual case, checked in bulk."""
-    try:
-        columns: list[list[Any]] = [[client[key] for client in clients] for key in _CLIENT_KEYS]
-    except (KeyError, TypeError):
-        return None
-    ids, norms, sizes = columns
-    types = [{*map(type, column)} for column in columns]
-    if types != [{str}, {float}, {int}] or not math.isfinite(sum(norms)):
-        return None
-    return (
-        (ids, norms, sizes) if min(norms) >= 0 and 1 <= min(sizes) <= max(sizes) <= 2**40 else None
-    )
-
-
-def _judged(client: Client) -> tuple[str, float, int]:
-    """Check one client as a report is checked, which gives the reason if it is invalid."""
+def _report(client: Client) -> Report:
     try:
         name, norm, size = (client[key] for key in _CLIENT_KEYS)
     except (KeyError, TypeError) as error:
@@ -198,22 +163,15 @@ def _judged(client: Client) -> tuple[str, float, int]:
         raise ConfigurationError(
             f"client {shown!r}: must have id, update_norm and num_examples; got {client!r}."
         ) from error
-    if isinstance(name, int) and not isinstance(name, bool):
-        name = str(name)
-    if not isinstance(name, str):
+    if isinstance(name, bool) or not isinstance(name, str | int):
         raise ConfigurationError(f"client {name!r}: id must be a string or an integer.")
-    report = Report(
-        client_id=name,
+    return Report(
+        client_id=str(name),
         round=0,
         iteration=0,
         num_examples=size,  # type: ignore[arg-type]  # judged next
         update_norm=norm,  # type: ignore[arg-type]  # judged next
     )
-    _, refused = judge([report], cohort=[name], round=0, iteration=0, needs={"update_norm"})
-    if refused:
-        raise ConfigurationError(f"client {name!r}: {refused[0].reason}.")
-    assert report.update_norm is not None
-    return name, float(report.update_norm), int(report.num_examples)
 
 
 def _read_csv(file: BinaryIO) -> list[Client]:

@@ -14,7 +14,7 @@ from dataclasses import is_dataclass
 from itertools import product
 from numbers import Integral
 from pathlib import Path
-from typing import Any, TypedDict, Unpack
+from typing import TypedDict, Unpack
 
 from terrafl.algorithms import Algorithm
 from terrafl.data import Partitioner
@@ -32,11 +32,9 @@ from terrafl.experiments.trust import require_trust
 from terrafl.models import Model
 from terrafl.runs.temporary import TemporaryFolder
 from terrafl.selection import SELECTORS, Selector
-from terrafl.settings import to_plain, to_plain_named
+from terrafl.settings import Plain, to_plain, to_plain_named
 from terrafl.simulation.local_training import LocalTraining
 from terrafl.tasks import Task
-
-Plain = dict[str, Any]  # Any: what TOML can hold
 
 
 class Settings(TypedDict, total=False):
@@ -107,8 +105,7 @@ def _plain(value: object) -> object:
 def _checked(workers: int | None) -> int:
     if workers is None:
         return default_workers()
-    whole = int(workers) == workers
-    require(whole and workers >= 1, "workers", workers, "an integer of at least 1")
+    require(int(workers) == workers >= 1, "workers", workers, "an integer of at least 1")
     return int(workers)
 
 
@@ -143,15 +140,10 @@ def run(
         See :class:`Settings`.
     """
     config = configure(selector=selector, algorithm=algorithm, seed=seed, **settings)
-    where = None if out is None else Path(out)
-    require(track is None or where is not None, "out", out, "a folder when a run is tracked")
+    require(track is None or out is not None, "out", out, "a folder when a run is tracked")
     with Tracking(track) as tracking:
-
-        def hear(done: int, planned: int, accuracy: float | None) -> None:
-            on_round(done, planned, accuracy)
-            if where is not None:
-                tracking.update(where, done)
-
+        where = None if out is None else Path(out)
+        hear = tracking.following(where, on_round) if where else on_round
         return execute(config, where, workers=_checked(workers), on_round=hear)
 
 
@@ -190,13 +182,7 @@ def compare(
         temporary = TemporaryFolder()
         out = temporary.path
     plan = cells(Path(out), selectors, algorithms, seeds, **settings)
-    with Tracking(track) as tracking:
-
-        def hear(cell: Cell, done: int, planned: int, accuracy: float | None) -> None:
-            on_round(cell, done, planned, accuracy)
-            tracking.update(cell.folder, done)
-
-        sweep(plan, workers=_checked(workers), on_round=hear)
+    sweep(plan, workers=_checked(workers), on_round=on_round, track=track)
     return Compared.read([cell.folder for cell in plan], temporary)
 
 

@@ -94,8 +94,8 @@ def train(
         data = federate(config, workers)
         if start is not None and not drift:
             _require_same_data(folder, federation_event(data))
-        attacking = _attacking_clients(config, data)
-        job, arrays = job_of(parts, data), arrays_of(_poisoned(config, data, attacking))
+        attacking, trained_on = _attacked(config, data)
+        job, arrays = job_of(parts, data), arrays_of(trained_on)
         executor: Executor
         if pool is not None:
             executor = pool.open(job, arrays, most_clients=config.clients_per_round)
@@ -141,11 +141,7 @@ def _federation(
 ) -> Federation:
     """Return the simulated clients, some of which may attack."""
     federation = SimulatedFederation(
-        data=data,
-        executor=executor,
-        training=config.training,
-        seed=config.seed,
-        task=config.task,
+        data=data, executor=executor, training=config.training, seed=config.seed, task=config.task
     )
     if config.attack is None:
         return federation
@@ -162,18 +158,15 @@ def _require_same_data(folder: RunFolder, federation: events.Federation) -> None
         )
 
 
-def _attacking_clients(config: RunConfig, data: FederatedData) -> tuple[str, ...]:
+def _attacked(config: RunConfig, data: FederatedData) -> tuple[tuple[str, ...], FederatedData]:
+    """Return who attacks, and the data as it is trained on."""
     if config.attack is None:
-        return ()
+        return (), data
     population = Population(data.client_ids, data.sizes)
-    return draw_attackers(config.attack, population, stream(config.seed, "attackers"))
-
-
-def _poisoned(config: RunConfig, data: FederatedData, clients: tuple[str, ...]) -> FederatedData:
-    """Return the data as it is trained on."""
-    if config.attack is None or not config.attack.flips_labels:
-        return data
-    return with_flipped_labels(data, np.searchsorted(data.client_ids, clients).tolist())
+    clients = draw_attackers(config.attack, population, stream(config.seed, "attackers"))
+    if not config.attack.flips_labels:
+        return clients, data
+    return clients, with_flipped_labels(data, np.searchsorted(data.client_ids, clients).tolist())
 
 
 def job_of(config: RunConfig, data: FederatedData) -> Job:

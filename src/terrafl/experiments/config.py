@@ -17,7 +17,7 @@ from terrafl.algorithms.server_average import ServerAverage
 from terrafl.data import PARTITIONERS, Partitioner, available, is_npz_path
 from terrafl.defences import Attack, Guard
 from terrafl.defences.robust import AGGREGATIONS, Aggregation, require_tolerable
-from terrafl.errors import ConfigurationError, require, suggest
+from terrafl.errors import ConfigurationError, require, require_known, suggest
 from terrafl.experiments.config_layers import (
     default_scenario,
     merged,
@@ -28,12 +28,10 @@ from terrafl.models import MODELS, Model
 from terrafl.models.backbones import BACKBONES, Backbone
 from terrafl.runs import Labels
 from terrafl.selection import SELECTORS, Selector
-from terrafl.settings import build, named, to_plain, to_plain_named, variant_of
+from terrafl.settings import Plain, build, named, to_plain, to_plain_named, variant_of
 from terrafl.simulation.job import OnClientFailure, Precision
 from terrafl.simulation.local_training import LocalTraining
 from terrafl.tasks import TASKS, Classification, Task
-
-Plain = dict[str, Any]  # Any: what TOML can hold
 
 _CATALOGUES: Mapping[str, Mapping[str, type]] = {
     "partition": PARTITIONERS,
@@ -133,11 +131,10 @@ class RunConfig:
             value = getattr(self, name)
             require(value >= 1, name, value, "an integer of at least 1")
         require(self.seed >= 0, "seed", self.seed, "an integer of at least 0")
-        patient = self.patience is None or self.patience >= 1
-        require(patient, "patience", self.patience, "an integer of at least 1, or left out")
-        most = self.max_iterations_per_round
-        must = "an integer of at least 1, or left out"
-        require(most is None or most >= 1, "max_iterations_per_round", most, must)
+        for name in ("patience", "max_iterations_per_round"):
+            value = getattr(self, name)
+            at_least_1 = value is None or value >= 1
+            require(at_least_1, name, value, "an integer of at least 1, or left out")
         if self.aggregation is not None:
             smallest = self.selector.smallest_cohort(self.clients_per_round)
             is_whole = smallest == self.clients_per_round
@@ -149,18 +146,21 @@ class RunConfig:
 
         The task is left out where it is classification, as in configurations of older versions.
         """
-        parts = {key: part for key, part in self.parts.items() if part != Classification()}
         scalars = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in _PARTS}
-        return (
-            {key: value for key, value in scalars.items() if value is not None}
-            | {key: to_plain_named(parts[key]) for key in _CATALOGUES if key in parts}
-            | {key: to_plain(parts[key]) for key in _TABLES if key in parts}
-        )
+        return {key: value for key, value in scalars.items() if value is not None} | {
+            key: to_plain(part) if key in _TABLES else to_plain_named(part)
+            for key, part in self.parts.items()
+            if part != Classification()
+        }
 
     @classmethod
     def from_plain(cls, plain: Plain) -> RunConfig:
         """Build a configuration from what :meth:`to_plain` returned, without any scenario."""
-        return _build(plain)
+        given = dict(plain)
+        if given.get("guard") is False:
+            del given["guard"]
+        parts = {key: _part(key, given) for key in _PARTS if key in given or key not in _OPTIONAL}
+        return build(cls, given | parts, "configuration")
 
     def fresh(self) -> RunConfig:
         """Return an equal configuration with new parts, which have not learned anything yet."""
@@ -217,9 +217,9 @@ class RunConfig:
     def run_name(self) -> str:
         """A name for the run's folder: selector, algorithm, their changed settings, and seed."""
         parts = [type(self.selector).name, self.variant]
-        parts += [type(self.algorithm).name, variant_of(self.algorithm, {})]
-        if self.aggregation is not None:
-            parts += [type(self.aggregation).name, variant_of(self.aggregation, {})]
+        for part in (self.algorithm, self.aggregation):
+            if part is not None:
+                parts += [type(part).name, variant_of(part, {})]
         if self.guard is not None:
             parts += ["guard", variant_of(self.guard, {})]
         if self.attack is not None:
@@ -241,12 +241,8 @@ def _check_dataset(name: str) -> None:
 
 def _lowest(scenario: str, dataset: str) -> Plain:
     """Return the lowest layer: the scenario, or the default scenario of the data set."""
-    names = scenario_names()
-    if scenario and scenario not in names:
-        hint = suggest(scenario, names)
-        raise ConfigurationError(
-            f"scenario must be one of {', '.join(names)}; got {scenario!r}{hint}"
-        )
+    if scenario:
+        require_known(scenario, scenario_names(), "scenario must be one of")
     if dataset:
         _check_dataset(dataset)
     layer = read_scenario(scenario or default_scenario(dataset))
@@ -278,8 +274,11 @@ Known keys: eta, max_iterations, signal, search_range, weighting, anchor.
     for layer in layers:
         given = merged(given, {key: _spelled_out(key, value) for key, value in layer.items()})
     lowest = _lowest(_word(given, "scenario"), _word(given, "dataset"))
-    defaults = lowest.pop("selectors", {})
-    return _build(_with_selector_defaults(merged(lowest, given), defaults, given))
+    defaults = lowest.pop("selectors", {})  # a scenario's settings for each selector
+    plain = merged(lowest, given)
+    name = _table(plain, "selector").get("name")
+    own = {"name": name} | defaults.get(str(name), {}) | given.get("selector", {})
+    return RunConfig.from_plain(plain | {"selector": own})
 
 
 def _word(given: Plain, key: str) -> str:
@@ -296,35 +295,10 @@ def _spelled_out(key: str, value: object) -> object:
     return {"name": value} if key in _CATALOGUES and isinstance(value, str) else value
 
 
-def _with_selector_defaults(plain: Plain, defaults: Plain, given: Plain) -> Plain:
-    """Use a scenario's settings for the chosen selector as defaults."""
-    name = _table(plain, "selector").get("name")
-    below = {"name": name} | defaults.get(str(name), {})
-    return plain | {"selector": below | given.get("selector", {})}
-
-
-def _build(plain: Plain) -> RunConfig:
-    if plain.get("guard") is False:
-        plain = {key: value for key, value in plain.items() if key != "guard"}
-    known = [f.name for f in fields(RunConfig)]
-    for key in plain:
-        if key not in known:
-            raise ConfigurationError(
-                f"the configuration has no key {key!r}{suggest(key, known)} "
-                f"Known keys: {', '.join(known)}."
-            )
-    parts: Plain = {
-        key: named(catalogue, _table(plain, key), key)
-        for key, catalogue in _CATALOGUES.items()
-        if key in plain or key not in _OPTIONAL
-    }
-    parts |= {
-        key: build(cls, _table(plain, key), key)
-        for key, cls in _TABLES.items()
-        if key in plain or key not in _OPTIONAL
-    }
-    scalars = {key: value for key, value in plain.items() if key not in parts}
-    return build(RunConfig, scalars | parts, "configuration")
+def _part(key: str, plain: Plain) -> object:
+    if key in _TABLES:
+        return build(_TABLES[key], _table(plain, key), key)
+    return named(_CATALOGUES[key], _table(plain, key), key)
 
 
 def _table(plain: Plain, key: str) -> Plain:

@@ -10,8 +10,7 @@ from typing import Any
 
 from terrafl.data import is_npz_path
 from terrafl.errors import ConfigurationError
-
-Plain = dict[str, Any]  # Any: what TOML can hold
+from terrafl.settings import Plain
 
 DEFAULT_SCENARIOS = {"digits": "digits", "fmnist": "fmnist-4", "cifar10": "cifar10-1"}
 

@@ -55,9 +55,7 @@ def execute(
     folder = RunFolder(out)
     with folder:
         _require_unused(folder)
-        with folder.writing():
-            folder.clear()
-            _write_config(folder, config)
+        _begin(folder, config)
         remember(config.parts.values())
         try:
             summary = train(
@@ -126,9 +124,7 @@ def resume(
         if not allow_drift:
             require_none(drift, folder)
         if start is None:
-            with folder.writing():
-                folder.clear()
-                _write_config(folder, config)  # with the current versions
+            _begin(folder, config)  # with the current versions
         summary = train(
             folder,
             config,
@@ -154,10 +150,13 @@ def read_config(folder: RunFolder, *, trust: bool = False) -> RunConfig:
     return RunConfig.from_plain(plain)
 
 
-def _write_config(folder: RunFolder, config: RunConfig) -> None:
+def _begin(folder: RunFolder, config: RunConfig) -> None:
+    """Empty the folder and write the configuration."""
     import tomli_w
 
     plain = config.to_plain()
     plain["labels"] = asdict(config.labels)
     plain["versions"] = versions() | user_code(config.parts.values())
-    write_atomically(folder.config, tomli_w.dumps(plain).encode())
+    with folder.writing():
+        folder.clear()
+        write_atomically(folder.config, tomli_w.dumps(plain).encode())

@@ -11,6 +11,7 @@ from terrafl.errors import RunFolderError, TerraflError
 from terrafl.experiments.config import RunConfig
 from terrafl.experiments.drift import warn_of_drift
 from terrafl.experiments.run import OnRound, execute, read_config, resume
+from terrafl.experiments.tracking import MakeTracker, Tracking
 from terrafl.runs import RunFolder
 from terrafl.simulation.process import ChildDied, Message
 from terrafl.simulation.process_group import MOST_DEATHS, ProcessGroup
@@ -41,6 +42,7 @@ def sweep(
     *,
     workers: int = 1,
     on_round: OnCell = lambda cell, done, planned, accuracy: None,
+    track: str | MakeTracker | None = None,
 ) -> None:
     """Finish all cells.
 
@@ -54,7 +56,19 @@ def sweep(
         How many run at once, one process and one thread each; 1 runs them in this process.
     on_round
         Called after every round of every run.
+    track
+        A tracker for every run, see :class:`terrafl.experiments.tracking.Tracking`.
     """
+    with Tracking(track) as tracking:
+
+        def hear(cell: Cell, done: int, planned: int, accuracy: float | None) -> None:
+            on_round(cell, done, planned, accuracy)
+            tracking.update(cell.folder, done)
+
+        _finish_all(cells, workers, hear)
+
+
+def _finish_all(cells: Sequence[Cell], workers: int, on_round: OnCell) -> None:
     done = [cell for cell in cells if is_complete(cell)]
     waiting = [cell for cell in cells if cell not in done]
     warn_of_drift(RunFolder(cell.folder) for cell in done)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
-from terrafl.errors import ConfigurationError, suggest
+from terrafl.errors import require_known
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +73,7 @@ def table_names() -> list[str]:
 
 def read_table(name: str) -> Table:
     """Return a table by its name."""
-    names = table_names()
-    if name not in names:
-        hint = suggest(name, names)
-        raise ConfigurationError(f"the table must be one of {', '.join(names)}; got {name!r}{hint}")
+    require_known(name, table_names(), "the table must be one of")
     plain = tomllib.loads((files("terrafl.paper") / "tables" / f"{name}.toml").read_text())
     paper = plain.get("paper", {"columns": []})
     scenarios = paper.pop("columns")

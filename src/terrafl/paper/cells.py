@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from terrafl.paper.table import Block, Line, relative_gain
+from terrafl.paper.table import Block, Line
 from terrafl.reports.estimates import Score
 from terrafl.reports.formats import DASH, as_count, as_gap, as_mean_sd, as_megabytes
 from terrafl.reports.tables import MARKDOWN as TABLES
@@ -62,11 +62,7 @@ def _score(block: Block, score: Score, style: Style) -> str:
 
 def gains(block: Block) -> str:
     """Return the best of the paper's methods and its gain over the second: in the paper / ours."""
-    leads = [
-        relative_gain(block.contest, lambda line: line.printed),
-        relative_gain(block.contest, lambda line: line.ours) if block.is_decided else None,
-    ]
-    return " / ".join(f"{gain[0]} {gain[2]:+.1f} %" if gain else DASH for gain in leads)
+    return " / ".join(f"{gain[0]} {gain[1]:+.1f} %" if gain else DASH for gain in block.gains)
 
 
 def details(block: Block, style: Style) -> tuple[list[str], list[list[str]]]:

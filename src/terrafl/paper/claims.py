@@ -92,7 +92,7 @@ def _answer(block: Block, label: str, sign: int) -> str:
     claimed, *rivals = sorted(block.contest, key=lambda line: line.label != label)
     gaps = [difference(_by_seed(claimed), _by_seed(rival)) for rival in rivals]
     ahead = all(gap is not None and sign * gap.mean > 0 for gap in gaps)
-    if _num_seeds(block) == 1:
+    if block.num_seeds == 1:
         return ("yes" if ahead else "no") + _by_one_seed(block)
     if any(gap is None or gap.within_noise is None for gap in gaps):
         return "not shown, too few common seeds"
@@ -162,16 +162,12 @@ def _in_order(block: Block, reading: Reading) -> str:
     return ", ".join(f"{label} {value:.2f}" for label, value in ordered)
 
 
-def _num_seeds(block: Block) -> int:
-    return max((len(line.method.seeds) for line in block.contest if line.method), default=0)
-
-
 def _seeds(block: Block) -> str:
-    return " (one seed)" if _num_seeds(block) == 1 else ""
+    return " (one seed)" if block.num_seeds == 1 else ""
 
 
 def _by_one_seed(block: Block) -> str:
-    return ", by one seed" if _num_seeds(block) == 1 else ""
+    return ", by one seed" if block.num_seeds == 1 else ""
 
 
 def _missing(table: PaperTable) -> list[str]:

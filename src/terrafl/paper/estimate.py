@@ -2,35 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from terrafl.experiments.config import RunConfig
 from terrafl.experiments.run import execute
-from terrafl.paper.plan import Planned, ScenarioMethod
 from terrafl.paper.results import seconds_of
 from terrafl.runs import RunFolder
 
 
-@dataclass(frozen=True, slots=True)
-class Pace:
-    """What one round took on one core.
-
-    Parameters
-    ----------
-    round_s
-        Seconds of training and client selection.
-    evaluation_s
-        Seconds per evaluation.
-    """
-
-    round_s: float
-    evaluation_s: float
-
-
-def calibrate(config: RunConfig, runs: Path) -> Pace:
+def calibrate(config: RunConfig, runs: Path) -> Mapping[str, float]:
     """Measure one round of a method on a scenario, or read the earlier measurement.
+
+    Returns the seconds on one core, as :func:`~terrafl.paper.results.seconds_of` does.
 
     Parameters
     ----------
@@ -45,14 +30,10 @@ def calibrate(config: RunConfig, runs: Path) -> Pace:
         with run:  # raises while another process measures it
             run.discard()
         execute(one, run.path)
-    seconds = seconds_of(run)
-    return Pace(seconds["train"] + seconds["select"], seconds["evaluate"])
+    return seconds_of(run)
 
 
-def expected_seconds(planned: Iterable[Planned], paces: Mapping[ScenarioMethod, Pace]) -> float:
+def expected_seconds(config: RunConfig, measured: Mapping[str, float]) -> float:
     """Return the expected seconds on one core, every round taking as long as the measured one."""
-    total = 0.0
-    for cell in planned:
-        pace, config = paces[cell.scenario_method], cell.config
-        total += config.rounds * (pace.round_s + pace.evaluation_s / config.eval_every)
-    return total
+    evaluation_s = measured["evaluate"] / config.eval_every
+    return config.rounds * (measured["train"] + measured["select"] + evaluation_s)

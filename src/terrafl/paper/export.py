@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 
 from terrafl.paper.cells import GAINS, details, gains, overview
-from terrafl.paper.table import Block, Line, PaperTable, relative_gain
+from terrafl.paper.table import Block, Line, PaperTable
 from terrafl.reports.names import algorithm_name
 from terrafl.reports.tables import LATEX, score_columns, to_csv
 
@@ -20,6 +20,7 @@ def paper_csv(table: PaperTable) -> str:
 
 
 def _csv_row(block: Block, line: Line) -> dict[str, object]:
+    gains = [gain[1] if gain and gain[0] == line.label else None for gain in block.gains]
     row: dict[str, object] = {
         "column": block.label,
         "scenario": block.scenario,
@@ -27,16 +28,13 @@ def _csv_row(block: Block, line: Line) -> dict[str, object]:
         "method": line.label,
         "beyond_paper": line.beyond_paper,
         "paper_percent": line.printed,
-        "paper_gain_over_second_percent": _gain(
-            line, relative_gain(block.contest, lambda one: one.printed)
-        ),
+        "paper_gain_over_second_percent": gains[0],
         "profile": block.profile,
     }
     if line.method is None or block.group is None or line.ours is None:
         return row
     row["difference_to_paper"] = None if line.printed is None else line.ours - line.printed
-    ours = relative_gain(block.contest, lambda one: one.ours) if block.is_decided else None
-    row["gain_over_second_percent"] = _gain(line, ours)
+    row["gain_over_second_percent"] = gains[1]
     row |= score_columns("accuracy", line.method.last_round)
     row |= score_columns("equal_updates_accuracy", line.method.equal_updates)
     row |= {"seeds": " ".join(map(str, line.method.seeds)), "model": block.group.problem.model}
@@ -47,11 +45,6 @@ def _csv_row(block: Block, line: Line) -> dict[str, object]:
         **asdict(line.method.costs),
     }
     return row | {"train_s": line.train_s}
-
-
-def _gain(line: Line, gain: tuple[str, str, float] | None) -> float | None:
-    """Return the gain if the line is the best method's."""
-    return gain[2] if gain and gain[0] == line.label else None
 
 
 def paper_latex(table: PaperTable) -> str:

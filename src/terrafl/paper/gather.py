@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import product
+from pathlib import Path, PurePosixPath
 from statistics import fmean
 
 from terrafl.errors import RunFolderError
@@ -16,7 +17,6 @@ from terrafl.paper.results import read_result, read_seconds
 from terrafl.paper.table import Block, Line, PaperTable
 from terrafl.reports.collect import Run
 from terrafl.reports.comparison import Group, compare
-from terrafl.runs import Summary
 
 
 def gather(table: Table, results: Path, preferred: str | None = None) -> PaperTable:
@@ -34,94 +34,70 @@ def gather(table: Table, results: Path, preferred: str | None = None) -> PaperTa
     preferred
         The name of a profile; ``None`` for no preference.
     """
-    planned = {name: plan(table, profile_named(name)) for name in SHOWN}
+    planned = [cell for name in SHOWN for cell in plan(table, profile_named(name))]
     blocks = [
-        _block(
-            table,
-            {
-                name: [
-                    _Outcome.read(cell, results, timed=table.alone)
-                    for cell in cells
-                    if cell.is_in(column, algorithm)
-                ]
-                for name, cells in planned.items()
-            },
-            preferred,
-        )
-        for algorithm in table.algorithms
-        for column in table.columns
+        _block(table, [c for c in planned if (c.algorithm, c.column) == place], results, preferred)
+        for place in product(table.algorithms, table.columns)
     ]
     return PaperTable(table.name, table.title, tuple(blocks), timed=table.alone)
 
 
-@dataclass(frozen=True, slots=True)
-class _Outcome:
-    """A planned run and its result, if there is one."""
+def _block(table: Table, planned: Sequence[Planned], results: Path, preferred: str | None) -> Block:
+    """Return a column under an algorithm, for which these runs are planned in all profiles."""
+    runs = {
+        cell.place: Run(cell.place.as_posix(), summary)
+        for cell in planned
+        if (summary := read_result(results, cell.place))
+    }
 
-    cell: Planned
-    summary: Summary | None
-    train_s: float | None
-
-    @classmethod
-    def read(cls, cell: Planned, results: Path, *, timed: bool) -> _Outcome:
-        seconds = read_seconds(results, cell.place) if timed else None
-        return cls(cell, read_result(results, cell.place), seconds)
-
-
-def _block(
-    table: Table, by_profile: Mapping[str, Sequence[_Outcome]], preferred: str | None
-) -> Block:
     def weight(profile: str) -> tuple[bool, int]:
-        methods = {o.cell.row.label for o in by_profile[profile] if o.summary}
+        done = [cell for cell in planned if cell.place in runs and cell.config.profile == profile]
+        methods = {cell.row.label for cell in done}
         return bool(methods) and profile == preferred, len(methods)
 
     profile = max(SHOWN, key=weight)
-    outcomes = by_profile[profile]
-    labels = {o.cell.method: o.cell.row.label for o in outcomes}
-    runs = [Run(o.cell.place.as_posix(), o.summary) for o in outcomes if o.summary]
-    beyond = {o.cell.method for o in outcomes if o.cell.row.beyond_paper}
-    group = _group(runs, labels, beyond)
-    cell = outcomes[0].cell
+    cells = [cell for cell in planned if cell.config.profile == profile]
+    group = _group(cells, runs)
+    column = cells[0].column
     return Block(
-        label=cell.column.label,
-        scenario=cell.column.scenario,
-        algorithm=cell.algorithm,
+        label=column.label,
+        scenario=column.scenario,
+        algorithm=cells[0].algorithm,
         profile=profile if group else "",
-        full_rounds=configure(scenario=cell.column.scenario).rounds,
+        full_rounds=configure(scenario=column.scenario).rounds,
         group=group,
         lines=tuple(
-            _line(table, [o for o in outcomes if o.cell.row == row], group) for row in table.rows
+            _line(table, [cell for cell in cells if cell.row == row], group, results)
+            for row in table.rows
         ),
     )
 
 
-def _group(
-    runs: Sequence[Run],
-    labels: Mapping[tuple[str, str], str],
-    beyond: Collection[tuple[str, str]],
-) -> Group | None:
-    if not runs:
+def _group(cells: Sequence[Planned], runs: Mapping[PurePosixPath, Run]) -> Group | None:
+    done = [runs[cell.place] for cell in cells if cell.place in runs]
+    if not done:
         return None
-    groups = compare(runs, outside=beyond).groups
+    groups = compare(done, outside={c.method for c in cells if c.row.beyond_paper}).groups
     if len(groups) > 1:
         names = ", ".join(sorted({group.methods[0].runs[0].name for group in groups}))
         raise RunFolderError(
             "the results of a column must come from one experiment; these differ in more than "
             f"selector and seed: {names}. Delete the older ones and run them again."
         )
+    labels = {cell.method: cell.row.label for cell in cells}
     methods = (replace(m, label=labels[m.selector, m.variant]) for m in groups[0].methods)
     return replace(groups[0], methods=tuple(methods))
 
 
-def _line(table: Table, outcomes: Sequence[_Outcome], group: Group | None) -> Line:
-    cell, method = outcomes[0].cell, None
-    if group is not None:
-        method = next((m for m in group.methods if (m.selector, m.variant) == cell.method), None)
-    seconds = [o.train_s for o in outcomes if o.train_s is not None]
+def _line(table: Table, cells: Sequence[Planned], group: Group | None, results: Path) -> Line:
+    """Return the line of a row; the cells are its runs."""
+    cell, methods = cells[0], group.methods if group else ()
+    seconds = [read_seconds(results, cell.place) for cell in cells] if table.alone else []
+    known = [each for each in seconds if each is not None]
     return Line(
         label=cell.row.label,
         printed=table.printed.get((cell.algorithm, cell.row.label, cell.column.scenario)),
-        method=method,
-        train_s=fmean(seconds) if seconds else None,
+        method=next((m for m in methods if (m.selector, m.variant) == cell.method), None),
+        train_s=fmean(known) if known else None,
         beyond_paper=cell.row.beyond_paper,
     )

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from terrafl.paper.cells import GAINS, MARKDOWN, details, gains, overview
 from terrafl.paper.standings import LAST_ROUND, LAST_TEN, READINGS, Reading
 from terrafl.paper.table import Block, PaperTable
-from terrafl.reports.comparison import Group
 from terrafl.reports.formats import DASH, listed
 from terrafl.reports.names import algorithm_name
 from terrafl.reports.tables import to_best
@@ -56,11 +55,9 @@ def _leaders(blocks: Sequence[Block]) -> list[str]:
     lines = ["The best of the paper's methods, in every column where all of them were run:", ""]
     lines += _head(["Column", "Seeds", *words, *(f"{label} at these" for label in beyond)])
     for block in blocks:
-        assert block.group is not None
-        seeds = max(len(method.seeds) for method in block.group.contenders)
         cells = [_leader(block, reading) for reading in READINGS]
         cells += [_unranked(block, label) for label in beyond]
-        lines.append(_row([MARKDOWN.text(block.name), str(seeds), *cells]))
+        lines.append(_row([MARKDOWN.text(block.name), str(block.num_seeds), *cells]))
     return [*lines, ""]
 
 
@@ -88,24 +85,18 @@ def _details(table: PaperTable, block: Block, figures: str | None) -> list[str]:
 
 
 def _about(table: PaperTable, block: Block) -> str:
-    group = block.group
-    assert group is not None
-    runs = [run.summary for method in group.methods for run in method.runs]
+    assert block.group is not None
+    runs = [run.summary for method in block.group.methods for run in method.runs]
     rounds = max(summary.rounds for summary in runs)
     seeds = sorted({summary.seed for summary in runs})
+    commits = sorted({summary.versions.get("commit", "unknown")[:7] for summary in runs})
     return (
         f"Profile {block.profile}: {rounds} of {block.full_rounds} rounds, "
         f"seed{'s' if len(seeds) > 1 else ''} {', '.join(map(str, seeds))}, "
-        f"model {group.problem.model}. "
+        f"model {block.group.problem.model}. "
         f"`terrafl reproduce {table.name} --profile {block.profile} --only {block.scenario} "
-        f"--only {block.algorithm}`, {_commits(group)}."
+        f"--only {block.algorithm}`, commit {', '.join(commits)}."
     )
-
-
-def _commits(group: Group) -> str:
-    runs = [run.summary.versions for method in group.methods for run in method.runs]
-    commits = sorted({versions.get("commit", "unknown")[:7] for versions in runs})
-    return f"commit {', '.join(commits)}"
 
 
 def _sentences(block: Block) -> list[str]:

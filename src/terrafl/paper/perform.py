@@ -8,15 +8,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from terrafl.data.files import Progress
 from terrafl.errors import DataError, TerraflError
+from terrafl.experiments.config import RunConfig
 from terrafl.experiments.sweep import Cell, OnCell, sweep
-from terrafl.experiments.warm_up import compute_features, read_data
-from terrafl.paper.estimate import Pace, calibrate, expected_seconds
+from terrafl.paper.estimate import calibrate, expected_seconds
 from terrafl.paper.plan import Planned, ScenarioMethod
 from terrafl.paper.results import keep_results
 from terrafl.runs import RunFolder
-from terrafl.simulation.features import OnImages
 
 
 class _BudgetSpentError(TerraflError):
@@ -46,10 +44,7 @@ def prepare(
     planned: Sequence[Planned],
     runs: Path,
     *,
-    workers: int,
-    on_scenario: Callable[[str], None] = lambda scenario: None,
-    on_data: Progress = lambda name, done, total: None,
-    on_images: OnImages = lambda done, total: None,
+    warm_up: Callable[[RunConfig], None] = lambda config: None,
     deadline: float = math.inf,
 ) -> Prepared:
     """Find the unfinished runs and estimate their time from one round of each method.
@@ -60,46 +55,43 @@ def prepare(
         The runs of a table.
     runs
         Where run folders go.
-    workers
-        Processes that compute a backbone's features, where there is one.
-    on_scenario
-        Called with each scenario before its methods are measured.
-    on_data
-        Called with the progress of data sets that are slow to read the first time.
-    on_images
-        Called with the progress of features.
+    warm_up
+        Called with a run of each scenario before its methods are measured; does the slow work
+        that all of them share. A :class:`~terrafl.errors.DataError` leaves the scenario out.
     deadline
         On :func:`time.monotonic`'s clock; after it nothing more is measured.
     """
     waiting = [cell for cell in planned if not RunFolder(runs / cell.place).is_complete]
-    paces: dict[ScenarioMethod, Pace] = {}
+    measured: dict[ScenarioMethod, Mapping[str, float]] = {}
     missing: dict[str, str] = {}
     seen: set[str] = set()
     for cell in waiting:
         scenario = cell.column.scenario
-        if cell.scenario_method in paces or scenario in missing:
+        if cell.scenario_method in measured or scenario in missing:
             continue
         if time.monotonic() > deadline:
             break
         try:
             if scenario not in seen:
                 seen.add(scenario)
-                on_scenario(scenario)
-                read_data([cell.config], progress=on_data)
-                compute_features([cell.config], workers=workers, on_images=on_images)
-            paces[cell.scenario_method] = calibrate(cell.config, runs)
+                warm_up(cell.config)
+            measured[cell.scenario_method] = calibrate(cell.config, runs)
         except DataError as error:
             missing[scenario] = str(error)
     available = tuple(cell for cell in waiting if cell.column.scenario not in missing)
-    measured = [cell for cell in available if cell.scenario_method in paces]
-    return Prepared(available, expected_seconds(measured, paces), missing)
+    expected_s = sum(
+        expected_seconds(cell.config, measured[cell.scenario_method])
+        for cell in available
+        if cell.scenario_method in measured
+    )
+    return Prepared(available, expected_s, missing)
 
 
 def perform(
     planned: Sequence[Planned],
-    *,
     runs: Path,
     results: Path,
+    *,
     workers: int,
     deadline: float = math.inf,
     on_round: OnCell = lambda cell, done, total, accuracy: None,

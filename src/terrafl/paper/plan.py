@@ -67,10 +67,6 @@ class Planned:
         """Return it as a cell of a sweep with its folder below ``runs``."""
         return Cell(runs / self.place, self.config)
 
-    def is_in(self, column: Column, algorithm: str) -> bool:
-        """Return whether it belongs to a column under an algorithm."""
-        return (self.column, self.algorithm) == (column, algorithm)
-
 
 def plan(table: Table, profile: Profile) -> list[Planned]:
     """Return a table's runs: column by column, each seed by seed."""

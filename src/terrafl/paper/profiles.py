@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from terrafl.errors import ConfigurationError, suggest
+from terrafl.errors import require_known
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,9 +61,5 @@ SHOWN = ("paper", "laptop")
 
 def profile_named(name: str) -> Profile:
     """Return a profile by its name."""
-    if name not in PROFILES:
-        hint = suggest(name, list(PROFILES))
-        raise ConfigurationError(
-            f"the profile must be one of {', '.join(PROFILES)}; got {name!r}{hint}"
-        )
+    require_known(name, PROFILES, "the profile must be one of")
     return PROFILES[name]

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
 
 from terrafl.reports.comparison import Group, Method
 from terrafl.reports.names import algorithm_name
+
+Gain = tuple[str, float]
+"""The best method, and its gain over the second in percent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +95,17 @@ class Block:
         """Whether more than one method was run."""
         return sum(line.method is not None for line in self.lines) > 1
 
+    @property
+    def gains(self) -> tuple[Gain | None, Gain | None]:
+        """The gain of the best of the paper's methods over the second: in the paper, and ours."""
+        ours = relative_gain(self.contest, lambda line: line.ours) if self.is_decided else None
+        return relative_gain(self.contest, lambda line: line.printed), ours
+
+    @property
+    def num_seeds(self) -> int:
+        """The most seeds that one of the paper's methods was run with."""
+        return max((len(line.method.seeds) for line in self.contest if line.method), default=0)
+
     def line(self, label: str) -> Line:
         """Return a method's line."""
         return next(line for line in self.lines if line.label == label)
@@ -104,7 +120,7 @@ class PaperTable:
     name, title
         Its name on the command line, and its title.
     blocks
-        Its columns under every algorithm.
+        Its columns under every algorithm, one algorithm after the other.
     timed
         Whether its cells are seconds of training; else they are accuracies.
     """
@@ -117,32 +133,28 @@ class PaperTable:
     @property
     def by_algorithm(self) -> dict[str, list[Block]]:
         """Its columns under each algorithm."""
-        grouped: dict[str, list[Block]] = {}
-        for block in self.blocks:
-            grouped.setdefault(block.algorithm, []).append(block)
-        return grouped
+        grouped = groupby(self.blocks, key=attrgetter("algorithm"))
+        return {algorithm: list(blocks) for algorithm, blocks in grouped}
 
     def figure_name(self, block: Block) -> str:
         """Return the file name of a column's figure, without its suffix."""
         return f"{self.name}-{block.scenario}-{block.algorithm}"
 
 
-def relative_gain(
-    lines: Sequence[Line], value: Callable[[Line], float | None]
-) -> tuple[str, str, float] | None:
-    """Return the best, the second, and the gain of the best in percent of the second.
+def relative_gain(lines: Sequence[Line], value: Callable[[Line], float | None]) -> Gain | None:
+    """Return the best, and its gain over the second in percent of the second.
 
     The paper computes gains this way: 24.22 over 16.43 is 47 % more.
 
     Examples
     --------
     >>> lines = [Line(label=l, printed=p, method=None) for l, p in [("a", 16.43), ("b", 24.22)]]
-    >>> best, second, gain = relative_gain(lines, lambda line: line.printed)
-    >>> best, second, round(gain, 2)
-    ('b', 'a', 47.41)
+    >>> best, gain = relative_gain(lines, lambda line: line.printed)
+    >>> best, round(gain, 2)
+    ('b', 47.41)
     """
     scored = [(v, line.label) for line in lines if (v := value(line)) is not None]
     if len(scored) < 2:
         return None
-    (first, best), (second, runner_up) = sorted(scored, key=lambda pair: -pair[0])[:2]
-    return (best, runner_up, 100 * (first / second - 1)) if second else None
+    (first, best), (second, _) = sorted(scored, key=lambda pair: -pair[0])[:2]
+    return (best, 100 * (first / second - 1)) if second else None

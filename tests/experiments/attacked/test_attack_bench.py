@@ -9,9 +9,10 @@ from terrafl.defences import KINDS
 from terrafl.errors import ConfigurationError, RunFolderError
 from terrafl.experiments.attacked.plan import chosen_kinds, chosen_methods, plan
 from terrafl.experiments.attacked.results import keep, read_kept
-from terrafl.experiments.attacked.table import attack_csv, attack_markdown, attack_rows
+from terrafl.experiments.attacked.table import attack_markdown, attack_rows
 from terrafl.experiments.run import execute
 from terrafl.experiments.sweep import sweep
+from terrafl.reports.tables import to_csv
 
 METHODS = ["terraform", "guarded", "random"]
 
@@ -77,7 +78,7 @@ def test_the_table_is_made_of_what_was_kept(bench):
         if run.kind != "none":
             control = by_name[run.method, "none"]
             assert row["lost"] == pytest.approx(100 * (control.accuracy - one.accuracy))
-    read = list(csv.DictReader(io.StringIO(attack_csv(rows))))
+    read = list(csv.DictReader(io.StringIO(to_csv(rows))))
     assert [float(row["accuracy"]) for row in read] == [row["accuracy"] for row in rows]
 
 

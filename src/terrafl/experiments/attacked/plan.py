@@ -68,11 +68,6 @@ class Attacked:
     kind: Kind
     cell: Cell
 
-    @property
-    def name(self) -> str:
-        """The name of its folder."""
-        return self.cell.folder.name
-
 
 def plan(
     folder: Path,
@@ -80,10 +75,10 @@ def plan(
     kinds: Sequence[Kind],
     *,
     fraction: float = 0.1,
-    seed: int = 0,
+    seeds: Sequence[int] = (0,),
     **settings: Unpack[Settings],
 ) -> list[Attacked]:
-    """Plan every method under every attack, controls first, on one federation.
+    """Plan every method under every attack, seed by seed and controls first, on one federation.
 
     Parameters
     ----------
@@ -93,13 +88,13 @@ def plan(
         Names out of :data:`METHODS` and :data:`terrafl.defences.KINDS`.
     fraction
         Part of the clients that attacks.
-    seed
-        Controls all randomness, including which clients attack.
+    seeds
+        Each controls all randomness of its runs, including which clients attack.
     **settings
         See :class:`terrafl.experiments.api.Settings`.
     """
     planned = []
-    for kind, name in product(sorted(kinds, key=KINDS.index), methods):
+    for seed, kind, name in product(seeds, sorted(kinds, key=KINDS.index), methods):
         method, merged = METHODS[name], settings.copy()
         further: dict[str, Any] = dict(merged.get("settings") or {})  # Any: what TOML can hold
         detail = further.pop("guard", {})  # only for methods with a guard

@@ -6,10 +6,10 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
-from terrafl.defences import Kind
-from terrafl.errors import RunFolderError
+from terrafl.defences import KINDS, Kind
+from terrafl.errors import RunFolderError, require_known
 from terrafl.experiments.attacked.evidence import Evidence, weigh
 from terrafl.experiments.attacked.plan import METHODS, Attacked
 from terrafl.experiments.run import read_config
@@ -57,21 +57,24 @@ def keep(run: Attacked, results: Path) -> None:
     folder = RunFolder(run.cell.folder)
     summary, config = folder.read_summary(), read_config(folder)
     assert config.attack is not None
-    plain = {
-        "method": run.method,
-        "kind": run.kind,
-        "seed": summary.seed,
-        "fraction": config.attack.fraction,
-        "scenario": summary.scenario or summary.dataset,
-        "rounds": summary.rounds,
-        "accuracy": summary.accuracy,
-        "mean_last_ten": summary.mean_last_ten,
-        "evidence": asdict(weigh(read_events(folder.journal))),
-        "configuration": config.to_plain(),
-        "versions": dict(summary.versions),
-    }
+    kept = Kept(
+        method=run.method,
+        kind=run.kind,
+        seed=summary.seed,
+        fraction=config.attack.fraction,
+        scenario=summary.scenario or summary.dataset,
+        rounds=summary.rounds,
+        accuracy=summary.accuracy,
+        mean_last_ten=summary.mean_last_ten,
+        evidence=weigh(read_events(folder.journal)),
+        configuration=config.to_plain(),
+        versions=dict(summary.versions),
+    )
+    plain = asdict(kept)
     results.mkdir(parents=True, exist_ok=True)
-    write_atomically(results / f"{run.name}.json", json.dumps(plain, indent=1).encode() + b"\n")
+    write_atomically(
+        results / f"{folder.path.name}.json", json.dumps(plain, indent=1).encode() + b"\n"
+    )
 
 
 def read_kept(results: Path) -> list[Kept]:
@@ -83,9 +86,8 @@ def _read(path: Path) -> Kept:
     try:
         plain = json.loads(path.read_bytes())
         kept = Kept(**plain | {"evidence": Evidence(**plain["evidence"])})
-        known = kept.method in METHODS and kept.kind in get_args(Kind)
+        require_known(kept.method, METHODS, "method must be one of")
+        require_known(kept.kind, KINDS, "kind must be one of")
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise RunFolderError(f"{path} must be a result of terrafl attack; {error}.") from error
-    if not known:
-        raise RunFolderError(f"{path} must be a result of terrafl attack; it is something else.")
     return kept

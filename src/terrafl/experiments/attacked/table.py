@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 from statistics import fmean
 
 from terrafl.defences import KINDS, Kind
 from terrafl.experiments.attacked.plan import METHODS
 from terrafl.experiments.attacked.results import Kept
-
-Row = dict[str, str | int | float | None]
+from terrafl.reports.formats import DASH, as_gap
+from terrafl.reports.tables import Row
 
 _HEADERS = {
     "attack": "Attack",
@@ -26,7 +24,6 @@ _HEADERS = {
     "bounded": "Bounded",
     "falsely_bounded": "(honest)",
 }
-_EVIDENCE = ("share", "largest_share", "caught", "falsely_caught", "bounded", "falsely_bounded")
 _PERCENT = ("caught", "falsely_caught", "bounded", "falsely_bounded")
 
 
@@ -58,20 +55,11 @@ def _row(method: str, kind: Kind, kept: Sequence[Kept]) -> Row:
     if kind != "none" and pairs:
         row["lost"] = 100 * fmean(c.accuracy - r.accuracy for c, r in pairs)
         row["lost_last_ten"] = 100 * fmean(c.mean_last_ten - r.mean_last_ten for c, r in pairs)
-    for name in _EVIDENCE:
+    for name in ("share", "largest_share", *_PERCENT):
         known = [value for run in runs if (value := getattr(run.evidence, name)) is not None]
         scale = 100 if name in _PERCENT else 1
         row[name] = scale * fmean(known) if known else None
     return row
-
-
-def attack_csv(rows: Sequence[Row]) -> str:
-    """Return the rows as CSV, numbers in full."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, [*_HEADERS, "seeds"], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()
 
 
 def attack_markdown(rows: Sequence[Row]) -> str:
@@ -91,9 +79,9 @@ def _shown(name: str, row: Row) -> str:
     if isinstance(value, str):
         return value
     if value is None:
-        return "not run" if name == "accuracy" else "–"
+        return "not run" if name == "accuracy" else DASH
     if name in ("share", "largest_share"):
         return f"{value:.2f}×"
     if name in ("lost", "lost_last_ten"):
-        return f"{value:+.2f}".replace("-", "−")
+        return as_gap(value, None, None)
     return f"{value:.2f}" if name == "accuracy" else f"{value:.0f} %"

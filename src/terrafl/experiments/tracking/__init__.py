@@ -5,6 +5,6 @@ Another tracker is a class with the four methods of :class:`Tracker`, passed as
 """
 
 from terrafl.experiments.tracking.protocol import MakeTracker, Tracker
-from terrafl.experiments.tracking.tracking import TRACKERS, Tracking, tracker_named
+from terrafl.experiments.tracking.tracking import TRACKERS, Tracking
 
-__all__ = ["TRACKERS", "MakeTracker", "Tracker", "Tracking", "tracker_named"]
+__all__ = ["TRACKERS", "MakeTracker", "Tracker", "Tracking"]

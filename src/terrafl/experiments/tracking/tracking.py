@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Self
 
 from terrafl.errors import ConfigurationError, require_known
+from terrafl.experiments.run import OnRound
 from terrafl.experiments.tracking.journal_follower import JournalFollower
 from terrafl.experiments.tracking.protocol import MakeTracker
 from terrafl.runs import RunFolder
@@ -26,12 +28,6 @@ def _tensorboard() -> MakeTracker:
 TRACKERS: dict[str, Callable[[], MakeTracker]] = {"tensorboard": _tensorboard}
 
 
-def tracker_named(name: str) -> MakeTracker:
-    """Return the function that makes trackers of this name, with its library loaded."""
-    require_known(name, TRACKERS, "track must be one of")
-    return TRACKERS[name]()
-
-
 class Tracking:
     """Pass runs to trackers while they run; a context manager around the runs.
 
@@ -42,7 +38,10 @@ class Tracking:
     """
 
     def __init__(self, track: str | MakeTracker | None) -> None:
-        self._make = tracker_named(track) if isinstance(track, str) else track
+        if isinstance(track, str):
+            require_known(track, TRACKERS, "track must be one of")
+            track = TRACKERS[track]()  # loads its library
+        self._make = track
         self._followers: dict[Path, JournalFollower] = {}
         self._finished: set[Path] = set()
 
@@ -55,13 +54,19 @@ class Tracking:
             self._followers[folder] = JournalFollower(RunFolder(folder), self._make)
         self._followers[folder].update(rounds_done)
 
+    def following(self, folder: Path, on_round: OnRound) -> OnRound:
+        """Return a function that calls ``on_round`` and notes the completed rounds."""
+
+        def hear(done: int, planned: int, accuracy: float | None) -> None:
+            on_round(done, planned, accuracy)
+            self.update(folder, done)
+
+        return hear
+
     def _finish(self) -> None:
         for path in [p for p in self._followers if RunFolder(p).is_complete]:
-            follower = self._followers.pop(path)
-            try:
+            with closing(self._followers.pop(path)) as follower:
                 follower.finish()
-            finally:
-                follower.close()
             self._finished.add(path)
 
     def __enter__(self) -> Self:
