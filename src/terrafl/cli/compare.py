@@ -20,9 +20,15 @@ from terrafl.experiments.sweep import Cell, sweep
 from terrafl.selection import SELECTORS
 
 Selectors = Annotated[
-    str | None, typer.Option(help=f"Comma-separated. Default: {','.join(SELECTORS)}.")
+    str | None,
+    typer.Option(
+        help=f"Comma-separated, with settings if any: terraform(eta=2). "
+        f"Default: {','.join(SELECTORS)}."
+    ),
 ]
-Algorithms = Annotated[str | None, typer.Option(help="Comma-separated. Default: fedavg.")]
+Algorithms = Annotated[
+    str | None, typer.Option(help="Comma-separated, as for selectors. Default: fedavg.")
+]
 
 
 @o.with_run_options
@@ -46,8 +52,8 @@ def compare(
     folder = out or Path("runs") / f"compare-{what}"
     planned = cells(
         folder,
-        o.listed(selectors) if selectors else None,
-        o.listed(algorithms) if algorithms else None,
+        o.methods(selectors) if selectors else None,
+        o.methods(algorithms) if algorithms else None,
         numbers(seeds) if seeds else None,
         **o.to_settings(options),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import tomllib
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -111,6 +112,10 @@ class RunOptions(TypedDict):
             show_default=False,
         ),
     ]
+    average: Annotated[
+        float | None,
+        typer.Option(help="Report a moving average of the model, with this half-life in updates."),
+    ]
     precision: Annotated[
         str | None, typer.Option("--precision", help="fp32, or bf16 if the processor supports it.")
     ]
@@ -137,6 +142,24 @@ def to_settings(options: RunOptions) -> Settings:
     training = {name: value for name in _TRAINING if (value := plain.pop(name)) is not None}
     plain |= {"training": training or None, "settings": overrides(plain["settings"])}
     return cast("Settings", plain)
+
+
+def methods(text: str) -> list[str | Plain]:
+    """Split a comma-separated list of methods, each with settings in brackets if it has any.
+
+    Examples
+    --------
+    >>> methods("terraform(eta=2, signal=bias), oort")
+    [{'name': 'terraform', 'eta': 2, 'signal': 'bias'}, 'oort']
+    """
+    found: list[str | Plain] = []
+    for part in re.findall(r"[^,(]+(?:\([^)]*\))?", text):
+        name, bracket, settings = part.strip().partition("(")
+        if not name:
+            continue
+        assignments = listed(settings.removesuffix(")"))
+        found.append({"name": name.strip(), **overrides(assignments)} if bracket else name)
+    return found
 
 
 def listed(text: str) -> list[str]:

@@ -12,11 +12,12 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import is_dataclass
 from itertools import product
-from numbers import Integral
+from numbers import Integral, Real
 from pathlib import Path
 from typing import TypedDict, Unpack
 
 from terrafl.algorithms import Algorithm
+from terrafl.algorithms.server_average import ServerAverage
 from terrafl.data import Partitioner
 from terrafl.defences import Attack, Guard
 from terrafl.defences.robust import Aggregation
@@ -40,9 +41,10 @@ from terrafl.tasks import Task
 class Settings(TypedDict, total=False):
     """Settings from Python or the command line; the scenario provides the rest.
 
-    ``config`` is a TOML file; ``clients`` is short for the partition's number of clients, and
-    ``settings`` is a mapping of further values in the shape of the file. ``trust`` imports code
-    that the file of a run folder names, although it was never run here.
+    ``config`` is a TOML file; ``clients`` is short for the partition's number of clients, a number
+    for ``average`` is its half-life, and ``settings`` is a mapping of further values in the shape
+    of the file. ``trust`` imports code that the file of a run folder names, although it was never
+    run here.
     """
 
     config: Path | str | None
@@ -55,6 +57,7 @@ class Settings(TypedDict, total=False):
     aggregation: str | Mapping[str, object] | Aggregation | None
     guard: bool | Mapping[str, object] | Guard | None
     attack: Mapping[str, object] | Attack | None
+    average: float | Mapping[str, object] | ServerAverage | None
     task: str | Mapping[str, object] | Task | None
     clients_per_round: int | None
     rounds: int | None
@@ -78,6 +81,8 @@ def configure(
     given: Plain = {**settings, "selector": selector, "algorithm": algorithm, "seed": seed}
     file, clients = given.pop("config", None), given.pop("clients", None)
     further, trust = given.pop("settings", None), given.pop("trust", False)
+    if isinstance(given.get("average"), Real):
+        given["average"] = {"half_life": float(given["average"])}
     if file is not None:
         if "versions" in read_toml(Path(file)) and not trust:  # the file of a run folder
             require_trust(read_configuration(Path(file)), Path(file))
@@ -91,7 +96,7 @@ def configure(
 
 
 def _plain(value: object) -> object:
-    if isinstance(value, LocalTraining | Guard | Attack):
+    if isinstance(value, LocalTraining | Guard | Attack | ServerAverage):
         return to_plain(value)
     if isinstance(value, bool):
         return value
