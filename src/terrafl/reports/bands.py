@@ -17,7 +17,7 @@ MOST_POINTS = 240
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Band:
-    """A curve over seeds: positions, mean accuracy and standard deviation (percent)."""
+    """A curve over seeds: positions, mean score and standard deviation."""
 
     x: NDArray[np.float64]
     mean: NDArray[np.float64]
@@ -25,7 +25,9 @@ class Band:
 
 
 def average_curves(
-    curves: Sequence[Sequence[Point]], against: Literal["round", "client_updates"]
+    curves: Sequence[Sequence[Point]],
+    against: Literal["round", "client_updates"],
+    scale: int = 100,
 ) -> Band | None:
     """Average curves over the range that all of them cover.
 
@@ -39,6 +41,8 @@ def average_curves(
         The evaluations of one run each; runs without any are left out.
     against
         What the positions count.
+    scale
+        What scores are multiplied with; 100 gives percent.
 
     Returns
     -------
@@ -46,7 +50,7 @@ def average_curves(
         ``None`` if the curves have no position in common. The standard deviation of a single
         curve is 0.
     """
-    known = [_xy(curve, against) for curve in curves if curve]
+    known = [_xy(curve, against, scale) for curve in curves if curve]
     if not known:
         return None
     start = max(x[0] for x, _ in known)
@@ -57,14 +61,14 @@ def average_curves(
     grid = grid[(start <= grid) & (grid <= end)]
     if len(grid) > MOST_POINTS:
         grid = np.linspace(start, end, MOST_POINTS)
-    accuracies = np.stack([np.interp(grid, x, y) for x, y in known])  # (seeds, positions)
-    sd = accuracies.std(axis=0, ddof=1) if len(known) > 1 else np.zeros_like(grid)
-    return Band(grid, accuracies.mean(axis=0), sd)
+    scores = np.stack([np.interp(grid, x, y) for x, y in known])  # (seeds, positions)
+    sd = scores.std(axis=0, ddof=1) if len(known) > 1 else np.zeros_like(grid)
+    return Band(grid, scores.mean(axis=0), sd)
 
 
 def _xy(
-    curve: Sequence[Point], against: Literal["round", "client_updates"]
+    curve: Sequence[Point], against: Literal["round", "client_updates"], scale: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     # A round without training does not change the position: the later value counts.
-    last = {float(getattr(point, against)): 100 * point.accuracy for point in curve}
+    last = {float(getattr(point, against)): scale * point.accuracy for point in curve}
     return np.array(list(last)), np.array(list(last.values()))

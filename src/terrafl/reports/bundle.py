@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from itertools import count
 from typing import Any
 
-from terrafl.reports.names import metric_name
+from terrafl.reports.metrics import ACCURACY, Metric, metric_named
 from terrafl.reports.sections import Section, Study
 from terrafl.reports.trace import Clients, Step, Trace
 from terrafl.runs import Point
@@ -68,7 +68,7 @@ def group_plain(section: Section) -> Plain:
         "slug": section.slug,
         "title": section.group.title,
         "budget": section.group.budget,
-        "metric": metric_name(section.group.problem.metric),
+        "metric": _metric_plain(section.group.metric),
         "methods": [{"name": method.name, "style": style} for method, style in pairs],
     }
 
@@ -87,7 +87,12 @@ def run_plain(study: Study, slug: str, method: int, number: int) -> Plain:
         "done": summary.rounds,
         "status": "finished",
         "signal": _signal(study.trace),
+        "metric": _metric_plain(metric_named(summary.metric)),
     }
+
+
+def _metric_plain(metric: Metric) -> Plain:
+    return {"name": metric.name, "title": metric.title, "percent": metric.is_percent}
 
 
 def _whole(text: str) -> int:
@@ -100,18 +105,24 @@ def _signal(trace: Trace) -> str:
 
 def _body(study: Study, every: int) -> Plain:
     trace = study.trace
+    metric = metric_named(study.run.summary.metric)
     points = trace.points() or study.run.summary.curve  # without a journal
     last = trace.steps[-1].round if trace.steps else 0
     kept = [step for step in trace.steps if step.round % every == 0 or step.round == last]
     return {
-        "curve": curve_columns(points, trace.seconds(), thin=True),
+        "curve": curve_columns(points, trace.seconds(), metric, thin=True),
         "steps": step_columns(kept),
         "taken": trace.participation(),
     }
 
 
 def curve_columns(
-    points: Sequence[Point], seconds: Sequence[float], *, start: int = 0, thin: bool = False
+    points: Sequence[Point],
+    seconds: Sequence[float],
+    metric: Metric = ACCURACY,
+    *,
+    start: int = 0,
+    thin: bool = False,
 ) -> Plain:
     """Return the evaluations from ``start`` on, column by column; seconds may be unknown."""
     chosen = range(start, len(points))
@@ -123,7 +134,7 @@ def curve_columns(
         "round": [point.round for point in kept],
         "updates": [point.client_updates for point in kept],
         "samples": [point.samples for point in kept],
-        "accuracy": [round(100 * point.accuracy, 3) for point in kept],
+        "accuracy": [round(metric.scale * point.accuracy, metric.decimals + 1) for point in kept],
         "seconds": [round(seconds[i], 3) for i in chosen] if seconds else [],
     }
 

@@ -20,6 +20,7 @@ from typing import Literal
 from terrafl.errors import RunFolderError
 from terrafl.reports.collect import Run, Unreadable, find_runs
 from terrafl.reports.estimates import Score, score_methods
+from terrafl.reports.metrics import Metric, metric_named
 from terrafl.reports.names import algorithm_name, method_name, method_order
 from terrafl.runs import Summary
 
@@ -130,6 +131,11 @@ class Group:
     def title(self) -> str:
         """The heading: the problem and the algorithm."""
         return f"{self.problem.name}, {algorithm_name(self.algorithm)}"
+
+    @property
+    def metric(self) -> Metric:
+        """How its scores are named and written."""
+        return metric_named(self.problem.metric)
 
     @property
     def contenders(self) -> tuple[Method, ...]:

@@ -1,4 +1,4 @@
-"""Accuracy curves of a group, against rounds and against client updates."""
+"""The curves of a group, against rounds and against client updates."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from terrafl.reports.looks import (
     save,
     style_numbers,
 )
-from terrafl.reports.names import SELECTORS, metric_name
+from terrafl.reports.names import SELECTORS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,7 +32,7 @@ MARKERS = ("o", "s", "^", "D", "v", "h", "P", "X")
 
 
 def draw_curves(group: Group) -> Pictures:
-    """Draw mean accuracy over seeds, with a band of one standard deviation, for every method.
+    """Draw the mean score over seeds, with a band of one standard deviation, for every method.
 
     The left panel counts rounds, the right one client updates with the budget $B$ marked. Both
     share the vertical axis, which is cut to the range of the data.
@@ -87,8 +87,8 @@ def _fill(part: SubFigure, group: Group) -> None:
     by_round, by_updates = part.subplots(1, 2, sharey=True)
     lines = _draw(by_round, group, "round")
     _draw(by_updates, group, "client_updates")
-    score = metric_name(group.problem.metric)
-    by_round.set(xlabel="Rounds", ylabel=f"{score} on the pooled test set (%)")
+    score = f"{group.metric.title} on the pooled test set{group.metric.bracket}"
+    by_round.set(xlabel="Rounds", ylabel=score)
     by_updates.set(xlabel="Client updates")
     by_updates.tick_params(labelleft=True)
     by_round.set_title("Per round, as papers report", loc="left", fontsize=10)
@@ -103,7 +103,7 @@ def _draw(axes: Axes, group: Group, against: Literal["round", "client_updates"])
 
     lines = []
     for number, (method, style) in enumerate(zip(group.methods, style_numbers(group), strict=True)):
-        band = average_curves([run.summary.curve for run in method.runs], against)
+        band = average_curves([r.summary.curve for r in method.runs], against, group.metric.scale)
         (line,) = axes.plot(
             band.x if band else [],
             band.mean if band else [],

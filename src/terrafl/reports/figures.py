@@ -10,7 +10,6 @@ from terrafl.reports.bands import average_curves
 from terrafl.reports.curves import draw_curves
 from terrafl.reports.heat_figure import heat_figure
 from terrafl.reports.looks import COLOURS, DASHES, Pictures, new_figure, own_style
-from terrafl.reports.names import metric_name
 from terrafl.reports.sections import Section, Study
 from terrafl.reports.tree_figure import tree_figure
 from terrafl.runs import Point
@@ -80,11 +79,12 @@ def _cost_figure(section: Section) -> Figure:
 def _seconds_figure(section: Section) -> Figure:
     figure = new_figure(5.6, 4)
     axes = figure.subplots()
-    names = []
+    metric, names = section.group.metric, []
     for method, style, studies in zip(
         section.group.methods, section.styles, section.studies, strict=True
     ):
-        band = average_curves([_by_seconds(study) for study in studies], "client_updates")
+        by_seconds = [_by_seconds(study) for study in studies]
+        band = average_curves(by_seconds, "client_updates", metric.scale)
         if band is None:
             continue
         colour, dash = COLOURS[style % len(COLOURS)], DASHES[style % len(DASHES)]
@@ -93,7 +93,7 @@ def _seconds_figure(section: Section) -> Figure:
         names.append(method.name)
         low, high = band.mean - band.sd, band.mean + band.sd
         axes.fill_between(seconds, low, high, color=colour, alpha=0.18, linewidth=0)
-    score = f"{metric_name(section.group.problem.metric)} (%)"
+    score = f"{metric.title}{metric.bracket}"
     axes.set(xlabel="Seconds of selection and training", ylabel=score, xlim=(0, None))
     axes.grid(axis="y", color="#e4e4e4", linewidth=0.7)
     # Set afterwards: a label that starts with an underscore would be left out.

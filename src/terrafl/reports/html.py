@@ -12,10 +12,11 @@ from terrafl.reports.assets import load_assets
 from terrafl.reports.bundle import packed
 from terrafl.reports.collect import Unreadable
 from terrafl.reports.comparison import Comparison, compare_runs
+from terrafl.reports.estimates import Estimate
 from terrafl.reports.figures import draw_figures
-from terrafl.reports.formats import as_count, as_mean_sd, as_megabytes
+from terrafl.reports.formats import DASH, as_count, as_mean_sd, as_megabytes
 from terrafl.reports.sections import Section, make_sections
-from terrafl.reports.tables import mean_of, rows, to_best, to_csv, to_latex, to_markdown
+from terrafl.reports.tables import rows, to_csv, to_latex, to_markdown
 from terrafl.runs.atomic import write_atomically
 
 if TYPE_CHECKING:
@@ -79,8 +80,8 @@ def report_page(comparison: Comparison, sections: Sequence[Section]) -> str:
 
 
 def html_table(comparison: Comparison) -> str:
-    """Return the accuracy tables as a piece of HTML, as a notebook shows it."""
-    template = _templates().get_template("accuracy.html.j2")
+    """Return the tables as a piece of HTML, as a notebook shows it."""
+    template = _templates().get_template("notebook.html.j2")
     return template.render(groups=comparison.groups)
 
 
@@ -136,13 +137,14 @@ def _templates() -> Environment:
     environment.filters |= {
         "count": as_count,
         "megabytes": as_megabytes,
-        "mean_sd": as_mean_sd,
-        "estimate": lambda value: as_mean_sd(*((value.mean, value.sd) if value else (None,))),
-        "mean_of": mean_of,
-        "to_best": to_best,
+        "estimate": _estimate,
         "versions_of": _versions,
     }
     return environment
+
+
+def _estimate(value: Estimate | None) -> str:
+    return as_mean_sd(value.mean, value.sd) if value else DASH
 
 
 def _versions(sections: Sequence[Section]) -> dict[str, str]:

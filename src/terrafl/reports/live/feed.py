@@ -14,6 +14,7 @@ from terrafl.reports import bundle
 from terrafl.reports.comparison import compare
 from terrafl.reports.html import render_sections
 from terrafl.reports.live.watched import Watched, WatchedRun
+from terrafl.reports.metrics import metric_named
 from terrafl.reports.sections import Section, Study, make_sections
 from terrafl.runs import Labels
 
@@ -147,14 +148,16 @@ class Feed:
 
     def _plain(self, run: WatchedRun, sent: _Sent, start: int, end: int) -> dict[str, Any]:
         trace, place = run.trace, self.overview.places.get(id(run.folder), ("", -1))
-        plain = bundle.run_plain(run.study(), *place, run.number)
+        study = run.study()
+        points, metric = trace.points(), metric_named(study.run.summary.metric)
+        plain = bundle.run_plain(study, *place, run.number)
         plain |= {
             "status": run.status,
             "done": run.done,
             "steps_from": start,
             "steps": bundle.step_columns(trace.steps[start:end]),
             "curve_from": sent.points,
-            "curve": bundle.curve_columns(trace.points(), trace.seconds(), start=sent.points),
+            "curve": bundle.curve_columns(points, trace.seconds(), metric, start=sent.points),
         }
         sent.points = len(trace.evaluations)
         if sent.clients != len(trace.federation.ids):
