@@ -63,7 +63,7 @@ def bundle(sections: Sequence[Section], *, every: int = 1) -> Plain:
 
 def group_plain(section: Section) -> Plain:
     """Return a group as the page needs it."""
-    pairs = zip(section.group.methods, section.styles, strict=True)
+    pairs = zip(section.group.methods, section.group.styles, strict=True)
     return {
         "slug": section.slug,
         "title": section.group.title,

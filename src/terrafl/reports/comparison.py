@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
+from itertools import count
 from pathlib import Path
 from statistics import fmean
 from typing import Literal
@@ -21,7 +22,7 @@ from terrafl.errors import RunFolderError
 from terrafl.reports.collect import Run, Unreadable, find_runs
 from terrafl.reports.estimates import Score, score_methods
 from terrafl.reports.metrics import Metric, metric_named
-from terrafl.reports.names import algorithm_name, method_name, method_order
+from terrafl.reports.names import SELECTORS, algorithm_name, method_name, method_order
 from terrafl.runs import Summary
 
 Unit = Literal["client_updates", "samples"]
@@ -136,6 +137,20 @@ class Group:
     def metric(self) -> Metric:
         """How its scores are named and written."""
         return metric_named(self.problem.metric)
+
+    @property
+    def styles(self) -> list[int]:
+        """The number of the look of each method.
+
+        A method of the paper looks the same everywhere; others take the next free looks.
+        """
+        fixed, others = list(SELECTORS), count(len(SELECTORS))
+        return [
+            fixed.index(method.selector)
+            if method.selector in SELECTORS and not method.variant
+            else next(others)
+            for method in self.methods
+        ]
 
     @property
     def contenders(self) -> tuple[Method, ...]:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import count
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from terrafl.reports.comparison import Group
-from terrafl.reports.names import SELECTORS
-
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 # Okabe and Ito's palette, which colour-blind readers can distinguish, without its yellow, which
@@ -61,6 +59,9 @@ def own_style() -> Iterator[None]:
                 "axes.labelcolor": INK,
                 "axes.spines.right": False,
                 "axes.spines.top": False,
+                "axes.titlelocation": "left",
+                "axes.titlesize": 10,
+                "figure.labelsize": 9.5,
                 "font.size": 9.5,
                 "svg.hashsalt": "terrafl",
                 "text.color": INK,
@@ -79,22 +80,20 @@ def new_figure(width: float, height: float) -> Figure:
     return Figure(figsize=(width, height), layout="constrained")
 
 
+def new_grid(
+    num_panels: int, row_height: float, *, share: bool = False
+) -> tuple[Figure, list[Axes]]:
+    """Return a figure of three panels in a row, and as many panels as are used."""
+    rows = math.ceil(num_panels / 3)
+    figure = new_figure(10, row_height * rows)
+    panels = list(figure.subplots(rows, 3, sharex=share, sharey=share, squeeze=False).flat)
+    for panel in panels[num_panels:]:
+        panel.set_axis_off()
+    return figure, panels[:num_panels]
+
+
 def save(figure: Figure, kind: str) -> bytes:
     """Return a figure as a file of a kind."""
     buffer = io.BytesIO()
     figure.savefig(buffer, format=kind, dpi=150, metadata=dict(UNSAID[kind]))
     return buffer.getvalue()
-
-
-def style_numbers(group: Group) -> list[int]:
-    """Return the number of the look of each method of a group.
-
-    A method of the paper looks the same in every figure; other methods take the next free looks.
-    """
-    fixed, others = list(SELECTORS), count(len(SELECTORS))
-    return [
-        fixed.index(method.selector)
-        if method.selector in SELECTORS and not method.variant
-        else next(others)
-        for method in group.methods
-    ]

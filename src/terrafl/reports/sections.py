@@ -13,7 +13,6 @@ from terrafl.errors import RunFolderError
 from terrafl.reports.collect import Run, Unreadable
 from terrafl.reports.comparison import Comparison, Group
 from terrafl.reports.fairness import Fairness, fairness_of
-from terrafl.reports.looks import style_numbers
 from terrafl.reports.resolved import Resolved, Settings, resolve_settings, settings_of
 from terrafl.reports.trace import Trace, read_trace
 from terrafl.reports.verdicts import verdict
@@ -84,11 +83,6 @@ class Section:
     def verdict(self) -> str:
         """The group in words."""
         return verdict(self.group)
-
-    @property
-    def styles(self) -> list[int]:
-        """The number of each method's colour and dash."""
-        return style_numbers(self.group)
 
     @property
     def fairness(self) -> list[Fairness]:
