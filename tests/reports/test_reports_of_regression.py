@@ -73,7 +73,7 @@ def test_columns_called_percent_hold_percent(regression_runs, group):
 
 
 def test_a_latex_table_of_both_tasks_names_both_units(regression_runs, real_runs):
-    both = compare([*find_runs([regression_runs]), *find_runs([real_runs])])
+    both = compare([*find_runs([regression_runs])[0], *find_runs([real_runs])[0]])
 
     assert r"At equal client updates (R$^2$ or \%)" in to_latex(both)
 
@@ -90,7 +90,7 @@ def test_the_live_page_is_told_the_metric(group, regression_runs):
     overview.look()
     news = "".join(Feed(overview).news())
 
-    assert '"metric":{"name":"R\\u00b2","title":"R\\u00b2","percent":false}' in news
+    assert '"metric":{"name":"R\\u00b2","is_percent":false}' in news
     score = group.methods[0].runs[0].summary.accuracy
     assert f"{round(score, 5)}" in news
 

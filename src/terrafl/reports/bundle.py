@@ -10,13 +10,13 @@ import json
 import re
 from base64 import b64encode
 from collections.abc import Sequence
+from dataclasses import asdict
 from itertools import count
 from typing import Any
 
-from terrafl.reports.metrics import ACCURACY, Metric, metric_named
+from terrafl.reports.metrics import metric_named
 from terrafl.reports.sections import Section, Study
-from terrafl.reports.trace import Clients, Step, Trace
-from terrafl.runs import Point
+from terrafl.reports.trace import Step, Trace
 
 Plain = dict[str, Any]  # Any: what JSON can hold
 
@@ -46,7 +46,7 @@ def bundle(sections: Sequence[Section], *, every: int = 1) -> Plain:
     for section in sections:
         for method, studies in enumerate(section.studies):
             for study in studies:
-                columns = federation_columns(study.trace.federation)
+                columns = asdict(study.trace.federation)
                 if columns not in federations:  # one seed, one federation, whatever the method
                     federations.append(columns)
                 plain = run_plain(study, section.slug, method, len(runs))
@@ -68,7 +68,7 @@ def group_plain(section: Section) -> Plain:
         "slug": section.slug,
         "title": section.group.title,
         "budget": section.group.budget,
-        "metric": _metric_plain(section.group.metric),
+        "metric": asdict(section.group.metric),
         "methods": [{"name": method.name, "style": style} for method, style in pairs],
     }
 
@@ -87,12 +87,8 @@ def run_plain(study: Study, slug: str, method: int, number: int) -> Plain:
         "done": summary.rounds,
         "status": "finished",
         "signal": _signal(study.trace),
-        "metric": _metric_plain(metric_named(summary.metric)),
+        "metric": asdict(metric_named(summary.metric)),
     }
-
-
-def _metric_plain(metric: Metric) -> Plain:
-    return {"name": metric.name, "title": metric.title, "percent": metric.is_percent}
 
 
 def _whole(text: str) -> int:
@@ -105,26 +101,19 @@ def _signal(trace: Trace) -> str:
 
 def _body(study: Study, every: int) -> Plain:
     trace = study.trace
-    metric = metric_named(study.run.summary.metric)
-    points = trace.points() or study.run.summary.curve  # without a journal
     last = trace.steps[-1].round if trace.steps else 0
     kept = [step for step in trace.steps if step.round % every == 0 or step.round == last]
     return {
-        "curve": curve_columns(points, trace.seconds(), metric, thin=True),
+        "curve": curve_columns(study, thin=True),
         "steps": step_columns(kept),
         "taken": trace.participation(),
     }
 
 
-def curve_columns(
-    points: Sequence[Point],
-    seconds: Sequence[float],
-    metric: Metric = ACCURACY,
-    *,
-    start: int = 0,
-    thin: bool = False,
-) -> Plain:
+def curve_columns(study: Study, *, start: int = 0, thin: bool = False) -> Plain:
     """Return the evaluations from ``start`` on, column by column; seconds may be unknown."""
+    metric, seconds = metric_named(study.run.summary.metric), study.trace.seconds()
+    points = study.trace.points() or study.run.summary.curve  # without a journal
     chosen = range(start, len(points))
     if thin and len(chosen) > MOST_POINTS:
         step = -(-len(chosen) // MOST_POINTS)
@@ -151,17 +140,6 @@ def step_columns(steps: Sequence[Step]) -> Plain:
         "q1": [split.k_q1 if split else 0 for split in splits],
         "q3": [split.k_q3 if split else 0 for split in splits],
         "tau": [split.tau if split else 0 for split in splits],
-    }
-
-
-def federation_columns(federation: Clients) -> Plain:
-    """Return the clients column by column."""
-    return {
-        "ids": federation.ids,
-        "sizes": federation.sizes,
-        "distances": federation.distances,
-        "labels": federation.labels,
-        "listed": federation.is_listed,
     }
 
 

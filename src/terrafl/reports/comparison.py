@@ -171,9 +171,8 @@ def compare_runs(paths: Sequence[Path]) -> Comparison:
 
     A run that cannot be read is left out and listed.
     """
-    unreadable: list[Unreadable] = []
-    comparison = compare(find_runs(paths, unreadable.append))
-    return replace(comparison, unreadable=tuple(unreadable))
+    runs, unreadable = find_runs(paths)
+    return replace(compare(runs), unreadable=tuple(unreadable))
 
 
 def compare(runs: Iterable[Run], outside: Collection[tuple[str, str]] = ()) -> Comparison:

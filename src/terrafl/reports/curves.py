@@ -3,31 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from terrafl.errors import require
 from terrafl.reports.bands import Band, average_curves
 from terrafl.reports.comparison import Group, compare_runs
-from terrafl.reports.looks import (
-    COLOURS,
-    DASHES,
-    FAINT,
-    UNSAID,
-    Pictures,
-    new_figure,
-    own_style,
-    save,
-)
+from terrafl.reports.looks import FAINT, UNSAID, Pictures, line_look, new_figure, own_style, save
 from terrafl.reports.names import SELECTORS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
     from matplotlib.lines import Line2D
-
-MARKERS = ("o", "s", "^", "D", "v", "h", "P", "X")
 
 
 def draw_curves(group: Group) -> Pictures:
@@ -38,18 +27,6 @@ def draw_curves(group: Group) -> Pictures:
     """
     with own_style():
         return Pictures.of(_figure([group]))
-
-
-def draw_bars(values: Mapping[str, float], title: str) -> Pictures:
-    """Draw one bar per name, labelled with its value."""
-    with own_style():
-        figure = new_figure(7, 0.9 + 0.4 * len(values))
-        axes = figure.subplots()
-        bars = axes.barh(list(values), list(values.values()), color=COLOURS[4], height=0.6)
-        axes.bar_label(bars, fmt="{:,.0f}", padding=3)
-        axes.invert_yaxis()  # the first on top
-        axes.set_title(title)
-        return Pictures.of(figure)
 
 
 def plot_runs(runs: Sequence[Path], path: Path | str | None = None) -> Figure:
@@ -118,9 +95,7 @@ def draw_bands(axes: Axes, group: Group, bands: Sequence[Band | None]) -> list[L
         (line,) = axes.plot(
             band.x if band else [],
             band.mean if band else [],
-            color=COLOURS[style % len(COLOURS)],
-            linestyle=DASHES[style % len(DASHES)],
-            marker=MARKERS[style % len(MARKERS)],
+            **line_look(style),
             markersize=4.5,
             markevery=(0.015 * len(lines), 0.12),  # staggered, so that close curves stay readable
             linewidth=2.2 if method.name == SELECTORS["terraform"] else 1.5,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from terrafl.reports.bands import Curve, average_curves
 from terrafl.reports.curves import add_legend, draw_bands, draw_curves
 from terrafl.reports.heat_figure import heat_figure
-from terrafl.reports.looks import COLOURS, Pictures, new_figure, new_grid, own_style
+from terrafl.reports.looks import Pictures, colour, new_figure, new_grid, own_style
 from terrafl.reports.sections import Section, Study
 from terrafl.reports.trace import Trace
 from terrafl.reports.tree_figure import tree_figure
@@ -50,12 +51,10 @@ def draw_figures(section: Section) -> dict[str, Pictures]:
 
 def _first_split(section: Section) -> tuple[Study, int] | None:
     """Return a run that splits, and its last round of most iterations."""
-    for of_method in section.studies:
-        for study in of_method:
-            steps = [step for step in study.trace.steps if step.split]
-            if steps:
-                most = max(step.iteration for step in steps)
-                return study, max(step.round for step in steps if step.iteration == most)
+    for study in section.every_study:
+        steps = [step for step in study.trace.steps if step.split]
+        if steps:
+            return study, max(steps, key=lambda step: (step.iteration, step.round)).round
     return None
 
 
@@ -63,7 +62,7 @@ def _cost_figure(section: Section) -> Figure:
     methods = section.group.methods
     figure = new_figure(10, 1.2 + 0.26 * len(methods))
     axes = figure.subplots(1, len(COSTS), sharey=True)
-    colours = [COLOURS[style % len(COLOURS)] for style in section.group.styles]
+    colours = [colour(style) for style in section.group.styles]
     for panel, (name, title) in zip(axes, COSTS.items(), strict=True):
         scale = 1e-6 if title.startswith("MB") else 1
         amounts = [scale * getattr(method.costs, name) for method in methods]
@@ -74,6 +73,18 @@ def _cost_figure(section: Section) -> Figure:
     axes[0].set_yticks(range(len(methods)), [method.name for method in methods])
     axes[0].invert_yaxis()
     return figure
+
+
+def draw_bars(values: Mapping[str, float], title: str) -> Pictures:
+    """Draw one bar per name, labelled with its value."""
+    with own_style():
+        figure = new_figure(7, 0.9 + 0.4 * len(values))
+        axes = figure.subplots()
+        bars = axes.barh(list(values), list(values.values()), color=colour(4), height=0.6)
+        axes.bar_label(bars, fmt="{:,.0f}", padding=3)
+        axes.invert_yaxis()  # the first on top
+        axes.set_title(title)
+        return Pictures.of(figure)
 
 
 def _seconds_figure(section: Section) -> Figure:
@@ -99,7 +110,7 @@ def _by_seconds(trace: Trace, scale: int) -> Curve:
 def _fairness_figure(section: Section) -> Figure:
     methods = section.group.methods
     counts = [
-        [study.trace.participation() for study in studies if study.trace.federation.is_listed]
+        [study.trace.participation() for study in studies if study.trace.federation.listed]
         for studies in section.studies
     ]
     most = max((max(one) for of_method in counts for one in of_method if one), default=1)
@@ -110,9 +121,7 @@ def _fairness_figure(section: Section) -> Figure:
     for panel, method, of_method, style, fair in zip(*columns, strict=True):
         runs = max(1, len(of_method))
         times = np.concatenate([np.empty(0), *of_method])
-        panel.hist(
-            times, bins, weights=np.full(len(times), 1 / runs), color=COLOURS[style % len(COLOURS)]
-        )
+        panel.hist(times, bins, weights=np.full(len(times), 1 / runs), color=colour(style))
         shown = f"{method.name}, Gini {fair.gini.mean:.2f}" if fair.gini else method.name
         panel.set_title(shown)
     figure.supxlabel("Times trained")

@@ -7,8 +7,7 @@ import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,16 +18,26 @@ if TYPE_CHECKING:
 COLOURS = ("#000000", "#E69F00", "#56B4E9", "#009E73", "#0072B2", "#D55E00", "#CC79A7")
 # Lengths without a common divisor: colour, dash and marker never repeat together.
 DASHES = ("-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (5, 1.2, 1.2, 1.2)), (0, (8, 2)))
+MARKERS = ("o", "s", "^", "D", "v", "h", "P", "X")
 INK, FAINT = "#333333", "#8a8a8a"
 
 # What a format would otherwise say about the hour and the program that made the file.
-UNSAID: Mapping[str, Mapping[str, None]] = MappingProxyType(
-    {
-        "svg": {"Date": None, "Creator": None},
-        "png": {"Software": None},
-        "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
-    }
-)
+UNSAID: Mapping[str, Mapping[str, None]] = {
+    "svg": {"Date": None, "Creator": None},
+    "png": {"Software": None},
+    "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+}
+
+
+def colour(style: int) -> str:
+    """Return the colour of a look."""
+    return COLOURS[style % len(COLOURS)]
+
+
+def line_look(style: int) -> dict[str, Any]:  # Any: what matplotlib takes
+    """Return the colour, dash and marker of a line."""
+    dash, marker = DASHES[style % len(DASHES)], MARKERS[style % len(MARKERS)]
+    return {"color": colour(style), "linestyle": dash, "marker": marker}
 
 
 @dataclass(frozen=True, slots=True)

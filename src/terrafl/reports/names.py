@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from types import MappingProxyType
 
 from terrafl.reports.formats import on_one_line
 
-SELECTORS: Mapping[str, str] = MappingProxyType(
-    {
-        "random": "Random",
-        "hbase": "HBase",
-        "poc": "PoC",
-        "hics": "HiCS-FL",
-        "oort": "Oort",
-        "terraform": "Terraform",
-    }
-)
+SELECTORS: Mapping[str, str] = {
+    "random": "Random",
+    "hbase": "HBase",
+    "poc": "PoC",
+    "hics": "HiCS-FL",
+    "oort": "Oort",
+    "terraform": "Terraform",
+}
 """The methods of the paper, in its order."""
 
-_ALGORITHMS: Mapping[str, str] = MappingProxyType({"fedavg": "FedAvg", "fedprox": "FedProx"})
+_ALGORITHMS = {"fedavg": "FedAvg", "fedprox": "FedProx"}
 
 
 def method_name(selector: str, variant: str = "") -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from threading import Lock
 from typing import Any
 
@@ -14,7 +14,6 @@ from terrafl.reports import bundle
 from terrafl.reports.comparison import compare
 from terrafl.reports.html import render_sections
 from terrafl.reports.live.watched import Watched, WatchedRun
-from terrafl.reports.metrics import metric_named
 from terrafl.reports.sections import Section, Study, make_sections
 from terrafl.runs import Labels
 
@@ -149,7 +148,6 @@ class Feed:
     def _plain(self, run: WatchedRun, sent: _Sent, start: int, end: int) -> dict[str, Any]:
         trace, place = run.trace, self.overview.places.get(id(run.folder), ("", -1))
         study = run.study()
-        points, metric = trace.points(), metric_named(study.run.summary.metric)
         plain = bundle.run_plain(study, *place, run.number)
         plain |= {
             "status": run.status,
@@ -157,12 +155,12 @@ class Feed:
             "steps_from": start,
             "steps": bundle.step_columns(trace.steps[start:end]),
             "curve_from": sent.points,
-            "curve": bundle.curve_columns(points, trace.seconds(), metric, start=sent.points),
+            "curve": bundle.curve_columns(study, start=sent.points),
         }
         sent.points = len(trace.evaluations)
         if sent.clients != len(trace.federation.ids):
             sent.clients = len(trace.federation.ids)
-            plain["federation"] = bundle.federation_columns(trace.federation)
+            plain["federation"] = asdict(trace.federation)
         return plain
 
 

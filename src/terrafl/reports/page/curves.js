@@ -39,7 +39,8 @@ const curves = (() => {
   function create(card, group) {
     /** @type {"round" | "updates" | "seconds"} */
     let axis = "round";
-    const {name, title, percent} = group.metric;
+    const {name, is_percent: percent} = group.metric;
+    const title = name.charAt(0).toUpperCase() + name.slice(1);
     /** @type {Set<string>} */
     const hidden = new Set();
     /** @type {any} */

@@ -57,7 +57,7 @@ const live = (() => {
       ...(runs.length || unreadable.length
         ? runs.map((run) => {
             const score = run.curve.accuracy[run.curve.accuracy.length - 1];
-            const {name, percent} = run.metric;
+            const {name, is_percent: percent} = run.metric;
             const shown = score == null ? "–" : numbers.score(score, percent);
             return dom.html(
               "div",

@@ -9,7 +9,7 @@
  * @typedef {{ids: string[], sizes: number[], distances: number[], labels: number[],
  *   listed: boolean}} Federation
  * @typedef {{name: string, style: number}} Method
- * @typedef {{name: string, title: string, percent: boolean}} Metric
+ * @typedef {{name: string, is_percent: boolean}} Metric
  * @typedef {{slug: string, title: string, budget: number, metric: Metric,
  *   methods: Method[]}} Group
  * @typedef {{id: number, name: string, group: string, method: number, seed: number, eta: number,
