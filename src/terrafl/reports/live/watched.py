@@ -97,8 +97,7 @@ class WatchedRun:
             try:
                 return self.folder.read_summary()
             except RunFolderError as error:
-                problem = Unreadable.of(self.name, self.folder.path, error)
-                self._summary_problem = problem.reason
+                self._summary_problem = Unreadable.of(self.name, self.folder.path, error).reason
         evaluations = self.trace.evaluations
         if not evaluations:
             return self.initial
