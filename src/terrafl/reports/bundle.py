@@ -16,7 +16,7 @@ from typing import Any
 
 from terrafl.reports.metrics import metric_named
 from terrafl.reports.sections import Section, Study
-from terrafl.reports.trace import Step, Trace
+from terrafl.reports.trace import Step
 
 Plain = dict[str, Any]  # Any: what JSON can hold
 
@@ -76,6 +76,7 @@ def group_plain(section: Section) -> Plain:
 def run_plain(study: Study, slug: str, method: int, number: int) -> Plain:
     """Return a run as the page needs it, without its columns."""
     summary, settings = study.run.summary, study.settings
+    measures = (step.split.measure for step in study.trace.steps if step.split)
     return {
         "id": number,
         "name": study.run.name,
@@ -86,17 +87,13 @@ def run_plain(study: Study, slug: str, method: int, number: int) -> Plain:
         "planned": _whole(settings.get("rounds", "")) or summary.rounds,
         "done": summary.rounds,
         "status": "finished",
-        "signal": _signal(study.trace),
+        "signal": next(measures, "update_norm"),
         "metric": asdict(metric_named(summary.metric)),
     }
 
 
 def _whole(text: str) -> int:
     return int(text) if re.fullmatch("[0-9]{1,9}", text) else 0
-
-
-def _signal(trace: Trace) -> str:
-    return next((step.split.measure for step in trace.steps if step.split), "update_norm")
 
 
 def _body(study: Study, every: int) -> Plain:
