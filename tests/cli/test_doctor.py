@@ -105,7 +105,7 @@ def clock(monkeypatch):
 
 
 def test_plain_lines_give_rate_and_time_left(clock, capsys):
-    with run_progress("mine", quiet=False) as on_round:
+    with run_progress("mine", "accuracy", quiet=False) as on_round:
         for done in range(1, 31):
             clock.now += 1.5
             on_round(done, 30, 0.5)
@@ -117,7 +117,7 @@ def test_plain_lines_give_rate_and_time_left(clock, capsys):
 
 
 def test_a_resumed_run_counts_the_rounds_it_made_itself(clock, capsys):
-    with run_progress("mine", quiet=False) as on_round:
+    with run_progress("mine", "accuracy", quiet=False) as on_round:
         for done in range(91, 101):
             clock.now += 2
             on_round(done, 100, None)

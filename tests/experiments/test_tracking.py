@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from diabetes import SETTINGS, write_diabetes
 
 import terrafl
 from terrafl.errors import ConfigurationError
@@ -39,6 +40,15 @@ def parameters(folder):
     info = metadata.parse_session_start_info_plugin_data(content[metadata.SESSION_START_INFO_TAG])
     ended = metadata.SESSION_END_INFO_TAG in content
     return {name: _value(value) for name, value in info.hparams.items()}, ended
+
+
+def headlines(folder):
+    """Return the results that TensorBoard's own plugin shows next to the hyperparameters."""
+    from tensorboard.plugins.hparams import metadata
+
+    content = read_back(folder).PluginTagToContent(metadata.PLUGIN_NAME)
+    experiment = metadata.parse_experiment_plugin_data(content[metadata.EXPERIMENT_TAG])
+    return {info.name.tag for info in experiment.metric_infos}
 
 
 def _value(value):
@@ -92,6 +102,21 @@ def test_results_parameters_and_figures_are_there(tracked):
     for figure in ("curves", "cost", "seconds", "participation", "norms", "fairness", "selection"):
         (image,) = found.Images(figure)
         assert image.encoded_image_string.startswith(b"\x89PNG")
+
+
+def test_a_regression_is_shown_under_the_name_of_its_score(tmp_path):
+    path = write_diabetes(tmp_path / "diabetes.npz")
+    run = terrafl.run(dataset=str(path), out=tmp_path / "run", track="tensorboard", **SETTINGS)
+
+    found = scalars(run.folder.path)
+    assert [value for _, value in found["r2/pooled"]] == pytest.approx(
+        [point.accuracy for point in run.curve]
+    )
+    assert found["result/r2"][0][1] == pytest.approx(run.accuracy)
+    assert not [tag for tag in found if "accuracy" in tag]
+    assert headlines(run.folder.path) == {
+        *("result/r2", "result/client_updates", "result/samples_trained")
+    }
 
 
 def test_time_goes_forward(tracked):

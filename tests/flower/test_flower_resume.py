@@ -156,7 +156,7 @@ def test_the_report_reads_a_run_on_flower(tmp_path):
     run(tmp_path / "random", FedAvg, Random)
     run(tmp_path / "terraform", FedAvg, lambda: Terraform(eta=2))
 
-    runs = {r.summary.selector: r.summary for r in find_runs([tmp_path])}
+    runs = {r.summary.selector: r.summary for r in find_runs([tmp_path])[0]}
 
     assert runs.keys() == {"random", "terraform"}
     assert runs["random"].experiment == runs["terraform"].experiment != ""

@@ -6,7 +6,9 @@ import json
 
 import numpy as np
 import pytest
+from diabetes import SETTINGS, write_diabetes
 
+import terrafl
 from terrafl.experiments.api import configure
 from terrafl.experiments.run import execute
 from terrafl.reports import write_report
@@ -105,6 +107,24 @@ def real_runs(tmp_path_factory):
             )
             execute(config, folder / f"{selector}-s{seed}")
     return folder
+
+
+@pytest.fixture(scope="session")
+def regression_runs(tmp_path_factory):
+    """Random and Terraform on a regression, two seeds each, which score R²."""
+    folder = tmp_path_factory.mktemp("regression")
+    path = write_diabetes(folder / "diabetes.npz")
+    for selector in ("random", "terraform"):
+        for seed in (0, 1):
+            out = folder / "runs" / f"{selector}-s{seed}"
+            terrafl.run(dataset=str(path), selector=selector, seed=seed, out=out, **SETTINGS)
+    return folder / "runs"
+
+
+@pytest.fixture(scope="session")
+def regression_report(regression_runs, tmp_path_factory):
+    """The page of those runs."""
+    return write_report([regression_runs], tmp_path_factory.mktemp("regression-report"))
 
 
 @pytest.fixture(scope="session")

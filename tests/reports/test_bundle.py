@@ -8,8 +8,9 @@ import numpy as np
 
 from terrafl.reports import compare_runs
 from terrafl.reports.bundle import MOST_POINTS, bundle, curve_columns, packed
+from terrafl.reports.collect import Run
 from terrafl.reports.html import render_page
-from terrafl.reports.sections import make_sections
+from terrafl.reports.sections import Study, make_sections
 from terrafl.reports.trace import read_trace
 from terrafl.runs import RunFolder
 
@@ -47,7 +48,7 @@ def test_too_much_is_thinned_round_by_round_but_counts_stay_exact(real_runs):
     assert [run["taken"] for run in thinned["runs"]] == [run["taken"] for run in whole["runs"]]
 
 
-def test_a_long_curve_is_thinned_to_real_evaluations_and_keeps_the_last(tmp_path):
+def test_a_long_curve_is_thinned_to_real_evaluations_and_keeps_the_last(tmp_path, a_summary):
     (tmp_path / "journal.jsonl").write_text(
         "".join(
             json.dumps({"event": "evaluation", "round": r, "accuracy": r / 10_000}) + "\n"
@@ -56,7 +57,7 @@ def test_a_long_curve_is_thinned_to_real_evaluations_and_keeps_the_last(tmp_path
     )
 
     trace = read_trace(RunFolder(tmp_path))
-    columns = curve_columns(trace.points(), trace.seconds(), thin=True)
+    columns = curve_columns(Study(Run("long", a_summary()), trace, {}), thin=True)
 
     assert 2 <= len(columns["round"]) <= MOST_POINTS
     assert columns["round"][-1] == 10_000

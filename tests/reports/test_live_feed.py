@@ -7,7 +7,7 @@ import pytest
 import tomli_w
 
 from terrafl.errors import RunFolderError
-from terrafl.reports.bundle import curve_columns, step_columns
+from terrafl.reports.bundle import step_columns
 from terrafl.reports.live import feed as feeding
 from terrafl.reports.live.feed import Feed, Overview
 from terrafl.reports.live.watched import Watched
@@ -120,7 +120,8 @@ def test_increments_add_up_to_the_whole(overview, grow, real_runs, monkeypatch, 
     trace = read_trace(RunFolder(real_runs / "terraform-s0"))
     (run,) = page.runs.values()
     assert run["steps"] == step_columns(trace.steps)
-    assert run["curve"]["accuracy"] == curve_columns(trace.points(), [])["accuracy"]
+    curve = RunFolder(real_runs / "terraform-s0").read_summary().curve
+    assert run["curve"]["accuracy"] == [round(100 * point.accuracy, 3) for point in curve]
     assert run["federation"]["ids"] == trace.federation.ids
     assert (run["status"], run["done"], run["planned"]) == ("finished", 6, 6)
 

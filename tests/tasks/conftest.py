@@ -1,23 +1,7 @@
-"""A real regression problem: the progression of diabetes in 442 patients."""
-
-from pathlib import Path
-
-import numpy as np
 import pytest
-
-TABLE = np.loadtxt(Path(__file__).with_name("diabetes.csv"), delimiter=",", skiprows=4)
+from diabetes import write_diabetes
 
 
 @pytest.fixture
 def diabetes(tmp_path):
-    """Return the path of an .npz file; patients of one decade of life belong to one owner."""
-    x, y = TABLE[:, :-1], TABLE[:, -1]
-    owner = np.array([f"age-{int(age) // 10}0" for age in x[:, 0]])
-    in_test = np.arange(len(y)) % 4 == 0
-    path = tmp_path / "diabetes.npz"
-    np.savez(
-        path,
-        **{"x_train": x[~in_test], "y_train": y[~in_test], "owner_train": owner[~in_test]},
-        **{"x_test": x[in_test], "y_test": y[in_test], "owner_test": owner[in_test]},
-    )
-    return path
+    return write_diabetes(tmp_path / "diabetes.npz")

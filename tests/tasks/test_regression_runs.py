@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 import pytest
+from diabetes import SETTINGS
 from safetensors.numpy import load_file
 
 import terrafl
@@ -17,15 +18,6 @@ from terrafl.runs import RunFolder
 from terrafl.tasks import Classification, Regression
 
 FILES = ("model.safetensors", "journal.jsonl", "summary.json")
-SETTINGS = {
-    "task": "regression",
-    "model": "linear",
-    "partition": {"name": "iid", "clients": 12},
-    "clients_per_round": 8,
-    "rounds": 6,
-    "training": {"learning_rate": 0.02, "epochs": 4, "batch_size": 16},
-    "workers": 1,
-}
 
 
 def run(path, out, **changes):
@@ -100,7 +92,7 @@ def test_reports_read_such_a_run_and_name_its_score(diabetes, tmp_path):
     (group,) = compare_runs([tmp_path / "runs"]).groups
     assert group.problem.metric == "r2"
     axes = plot_runs([result.folder.path]).subfigs[0].axes
-    assert axes[0].get_ylabel() == "R² on the pooled test set (%)"
+    assert axes[0].get_ylabel() == "R² on the pooled test set"
     served = read_trace(result.folder).served
     assert served == next(e for e in events_of(result) if e["event"] == "fairness")["score"]
     assert "r2 0." in repr(result) or "r2 -" in repr(result)

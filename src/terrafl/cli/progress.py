@@ -10,16 +10,17 @@ from contextlib import contextmanager
 from terrafl.cli.bars import item_progress
 from terrafl.experiments.run import OnRound
 from terrafl.experiments.sweep import Cell, OnCell
+from terrafl.reports.metrics import metric_named
 from terrafl.simulation.features import OnImages
 
 
 @contextmanager
-def run_progress(title: str, *, quiet: bool) -> Iterator[OnRound]:
+def run_progress(title: str, metric: str, *, quiet: bool) -> Iterator[OnRound]:
     """Show the rounds of one run."""
     with item_progress("round", quiet=quiet) as show:
         if sys.stderr.isatty():
             show(title, 0, None, "starting")
-        yield lambda done, planned, accuracy: show(title, done, planned, _percent(accuracy))
+        yield lambda done, planned, score: show(title, done, planned, _note(metric, score))
 
 
 @contextmanager
@@ -44,14 +45,15 @@ def cell_progress(cells: Sequence[Cell], *, quiet: bool) -> Iterator[OnCell]:
             if sys.stderr.isatty():
                 show("[bold]all runs", sum(done_in.values()), rounds)
 
-        def on_round(cell: Cell, done: int, planned: int, accuracy: float | None) -> None:
+        def on_round(cell: Cell, done: int, planned: int, score: float | None) -> None:
             done_in[cell.folder] = done
             show_all()
-            show(titles[cell.folder], done, planned, _percent(accuracy))
+            note = _note(cell.config.task.metric, score)
+            show(titles[cell.folder], done, planned, note)
 
         show_all()
         yield on_round
 
 
-def _percent(accuracy: float | None) -> str:
-    return "" if accuracy is None else f"{accuracy:.1%}"
+def _note(metric: str, score: float | None) -> str:
+    return "" if score is None else metric_named(metric).in_short(score)

@@ -15,6 +15,8 @@ from terrafl.experiments import run as runs
 from terrafl.experiments.api import configure
 from terrafl.experiments.result import Result
 from terrafl.experiments.tracking import Tracking
+from terrafl.reports.metrics import metric_named
+from terrafl.runs import RunFolder
 
 
 @o.with_run_options
@@ -37,7 +39,8 @@ def run(
     name = f"{resolved.scenario or Path(resolved.dataset).stem}-{resolved.run_name}"
     prepare([resolved], workers=workers, quiet=quiet)
     folder = out or Path("runs") / name
-    with Tracking(track) as tracking, run_progress(name, quiet=quiet) as on_round:
+    metric = resolved.task.metric
+    with Tracking(track) as tracking, run_progress(name, metric, quiet=quiet) as on_round:
         result = runs.execute(
             resolved,
             folder,
@@ -63,7 +66,9 @@ def resume(
     json: Json = False,
 ) -> None:
     """Finish an interrupted run. The result is the same as without the interruption."""
-    with Tracking(track) as tracking, run_progress(folder.name, quiet=quiet) as on_round:
+    started = RunFolder(folder)
+    metric = runs.read_config(started, trust=trust).task.metric if started.is_started else ""
+    with Tracking(track) as tracking, run_progress(folder.name, metric, quiet=quiet) as on_round:
         result = runs.resume(
             folder,
             workers=workers,
@@ -80,9 +85,10 @@ def _show(result: Result, as_json: bool) -> None:
     if as_json:
         typer.echo(summary.to_json().decode(), nl=False)
         return
+    score = metric_named(summary.metric).in_short(summary.accuracy, decimals=2)
     typer.echo(
         f"{summary.selector} with {summary.algorithm} on {summary.scenario or summary.dataset}: "
-        f"{summary.accuracy:.2%} after {summary.rounds} round{'s' * (summary.rounds != 1)} "
+        f"{score} after {summary.rounds} round{'s' * (summary.rounds != 1)} "
         f"and {summary.client_updates} client updates (seed {summary.seed})"
     )
     if summary.reports_refused:

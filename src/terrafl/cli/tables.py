@@ -13,8 +13,7 @@ from terrafl.experiments.compared import Compared
 from terrafl.reports import Group, verdict
 from terrafl.reports.estimates import Score
 from terrafl.reports.formats import as_count
-from terrafl.reports.names import metric_name
-from terrafl.reports.tables import mean_of
+from terrafl.reports.metrics import Metric
 
 
 def show_comparison(compared: Compared, *, as_json: bool) -> None:
@@ -32,10 +31,10 @@ def _table(group: Group) -> Table:
     seeds = {len(method.seeds) for method in group.methods}
     counts = " or ".join(str(count) for count in sorted(seeds))
     over = ", one seed" if seeds == {1} else f", mean ± sd over {counts} seeds"
-    metric = group.problem.metric
-    score = "accuracy" if metric == "accuracy" else metric_name(metric)
+    metric = group.metric
+    score = f"{metric.name} in %" if metric.is_percent else metric.name
     table = Table(
-        title=f"{group.problem.name}, {group.algorithm}: test {score} in %{over}",
+        title=f"{group.problem.name}, {group.algorithm}: test {score}{over}",
         title_justify="left",
     )
     table.add_column("selector", no_wrap=True)
@@ -46,8 +45,8 @@ def _table(group: Group) -> Table:
     for method in group.methods:
         table.add_row(
             Text(method.name),
-            _accuracy(method.last_round),
-            _accuracy(method.equal_updates),
+            _score(method.last_round, metric),
+            _score(method.equal_updates, metric),
             as_count(method.costs.client_updates),
             as_count(method.costs.samples_trained),
             as_count(method.costs.loss_queries),
@@ -55,5 +54,5 @@ def _table(group: Group) -> Table:
     return table
 
 
-def _accuracy(score: Score) -> Text:
-    return Text(mean_of(score), style="bold" if score.rank == 1 else "")
+def _score(score: Score, metric: Metric) -> Text:
+    return Text(metric.mean(score.estimate), style="bold" if score.rank == 1 else "")

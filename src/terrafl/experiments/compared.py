@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from terrafl.reports import Comparison, Method, Row, compare_runs, rows
+from terrafl.reports import Comparison, Group, Method, Row, compare_runs, rows
+from terrafl.reports.formats import listed
 from terrafl.runs.temporary import TemporaryFolder
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ class Compared:
         return self.rows[index]
 
     def plot(self, path: Path | str | None = None) -> Figure:
-        """Draw accuracy per round and per client update; save it if a path is given."""
+        """Draw the score per round and per client update; save it if a path is given."""
         from terrafl.reports import plot_runs
 
         return plot_runs(self.folders, path)
@@ -79,10 +80,11 @@ class Compared:
     def __repr__(self) -> str:
         groups = [
             f"{group.problem.name}, {group.algorithm}: "
-            + ", ".join(f"{method.name} {_percent(method)}" for method in group.methods)
+            + ", ".join(f"{method.name} {_score(group, method)}" for method in group.methods)
             for group in self.comparison.groups
         ]
-        return f"Compared({'; '.join(groups)}; mean accuracy after the last round)"
+        names = dict.fromkeys(group.metric.name for group in self.comparison.groups)
+        return f"Compared({'; '.join(groups)}; mean {listed([*names])} after the last round)"
 
     def _repr_html_(self) -> str:
         from terrafl.reports import html_table
@@ -90,6 +92,6 @@ class Compared:
         return html_table(self.comparison)
 
 
-def _percent(method: Method) -> str:
+def _score(group: Group, method: Method) -> str:
     estimate = method.last_round.estimate
-    return f"{estimate.mean:.1f} %" if estimate else "unknown"
+    return group.metric.in_words(estimate.mean) if estimate else "unknown"

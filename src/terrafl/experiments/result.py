@@ -36,7 +36,7 @@ class Result:
 
     @property
     def accuracy(self) -> float:
-        """Accuracy on the pooled test set after the last round."""
+        """Accuracy, or the task's score, on the pooled test set after the last round."""
         return self.summary.accuracy
 
     @property
@@ -45,7 +45,7 @@ class Result:
         return self.summary.curve
 
     def plot(self, path: Path | str | None = None) -> Figure:
-        """Draw accuracy per round and per client update; save it if a path is given."""
+        """Draw the score per round and per client update; save it if a path is given."""
         from terrafl.reports import plot_runs
 
         return plot_runs([self.folder.path], path)

@@ -12,8 +12,9 @@ from dataclasses import replace
 from terrafl.paper.table import Block, Line
 from terrafl.reports.estimates import Score
 from terrafl.reports.formats import DASH, as_count, as_gap, as_mean_sd, as_megabytes
+from terrafl.reports.metrics import ACCURACY
 from terrafl.reports.tables import MARKDOWN as TABLES
-from terrafl.reports.tables import Style, mean_of, to_best
+from terrafl.reports.tables import Style
 
 NOT_RUN = "not run"
 GAINS = "Best over second (the paper's methods)"
@@ -57,7 +58,7 @@ def _training_time(block: Block, line: Line, style: Style) -> str:
 
 
 def _score(block: Block, score: Score, style: Style) -> str:
-    return style.mark(mean_of(score), score.rank if block.is_decided else None)
+    return style.mark(ACCURACY.mean(score.estimate), score.rank if block.is_decided else None)
 
 
 def gains(block: Block) -> str:
@@ -94,9 +95,9 @@ def _detail(block: Block, line: Line, style: Style) -> list[str]:
         style.text(printed),
         _score(block, method.last_round, style),
         style.text(as_gap(difference, None, None)),
-        style.text(to_best(method.last_round)),
+        style.text(ACCURACY.gap(method.last_round.to_best)),
         _score(block, method.equal_updates, style),
-        style.text(to_best(method.equal_updates)),
+        style.text(ACCURACY.gap(method.equal_updates.to_best)),
         as_count(costs.client_updates),
         f"{costs.mean_last_ten_percent:.2f}",
         f"{costs.accuracy_participating_percent:.2f}",

@@ -8,8 +8,8 @@ from terrafl.paper.cells import GAINS, MARKDOWN, details, gains, overview
 from terrafl.paper.standings import LAST_ROUND, LAST_TEN, READINGS, Reading
 from terrafl.paper.table import Block, PaperTable
 from terrafl.reports.formats import DASH, listed
+from terrafl.reports.metrics import ACCURACY
 from terrafl.reports.names import algorithm_name
-from terrafl.reports.tables import to_best
 from terrafl.reports.verdicts import verdict
 
 _SCORED = "Accuracy in percent, after the last round: the paper's / ours."
@@ -114,9 +114,11 @@ def _sentences(block: Block) -> list[str]:
     for method in block.group.methods:
         last, equal = method.last_round, method.equal_updates
         if not method.contends and last.estimate and last.to_best:
-            words = f"{method.name}, ours, reaches {last.estimate.mean:.1f} % ({to_best(last)})"
+            reached = f"{last.estimate.mean:.1f} % ({ACCURACY.gap(last.to_best)})"
+            words = f"{method.name}, ours, reaches {reached}"
             if equal.estimate:
-                words += f", at equal client updates {equal.estimate.mean:.1f} % ({to_best(equal)})"
+                reached = f"{equal.estimate.mean:.1f} % ({ACCURACY.gap(equal.to_best)})"
+                words += f", at equal client updates {reached}"
             sentences.append(f"{words}.")
     missing = [line.label for line in block.lines if line.method is None]
     if missing:

@@ -8,7 +8,8 @@ from pathlib import Path
 from terrafl.paper.export import paper_csv, paper_latex
 from terrafl.paper.markdown import paper_markdown
 from terrafl.paper.table import PaperTable
-from terrafl.reports.curves import draw_bars, draw_curves
+from terrafl.reports.curves import draw_curves
+from terrafl.reports.figures import draw_bars
 from terrafl.runs.atomic import write_atomically
 
 

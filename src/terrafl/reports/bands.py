@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from terrafl.runs import Point
+Curve = Sequence[tuple[float, float]]
+"""The evaluations of one run: position and score."""
 
 MOST_POINTS = 240
 """More points change the size of a picture, but not what it shows."""
@@ -17,16 +17,14 @@ MOST_POINTS = 240
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Band:
-    """A curve over seeds: positions, mean accuracy and standard deviation (percent)."""
+    """A curve over seeds: positions, mean score and standard deviation."""
 
     x: NDArray[np.float64]
     mean: NDArray[np.float64]
     sd: NDArray[np.float64]
 
 
-def average_curves(
-    curves: Sequence[Sequence[Point]], against: Literal["round", "client_updates"]
-) -> Band | None:
+def average_curves(curves: Sequence[Curve]) -> Band | None:
     """Average curves over the range that all of them cover.
 
     Each curve is read by linear interpolation at every position where any of them was
@@ -36,9 +34,8 @@ def average_curves(
     Parameters
     ----------
     curves
-        The evaluations of one run each; runs without any are left out.
-    against
-        What the positions count.
+        One per run, in order of position; empty ones are left out. Of several scores at one
+        position, as after a round without training, the last one counts.
 
     Returns
     -------
@@ -46,25 +43,17 @@ def average_curves(
         ``None`` if the curves have no position in common. The standard deviation of a single
         curve is 0.
     """
-    known = [_xy(curve, against) for curve in curves if curve]
+    known = [(np.array([*last]), np.array([*last.values()])) for last in map(dict, curves) if last]
     if not known:
         return None
     start = max(x[0] for x, _ in known)
     end = min(x[-1] for x, _ in known)
     if start > end:
         return None
-    grid = np.unique(np.concatenate([x for x, _ in known]))
+    grid = np.unique(np.concatenate([x for x, _ in known])).astype(np.float64)
     grid = grid[(start <= grid) & (grid <= end)]
     if len(grid) > MOST_POINTS:
         grid = np.linspace(start, end, MOST_POINTS)
-    accuracies = np.stack([np.interp(grid, x, y) for x, y in known])  # (seeds, positions)
-    sd = accuracies.std(axis=0, ddof=1) if len(known) > 1 else np.zeros_like(grid)
-    return Band(grid, accuracies.mean(axis=0), sd)
-
-
-def _xy(
-    curve: Sequence[Point], against: Literal["round", "client_updates"]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    # A round without training does not change the position: the later value counts.
-    last = {float(getattr(point, against)): 100 * point.accuracy for point in curve}
-    return np.array(list(last)), np.array(list(last.values()))
+    scores = np.stack([np.interp(grid, x, y) for x, y in known])  # (seeds, positions)
+    sd = scores.std(axis=0, ddof=1) if len(known) > 1 else np.zeros_like(grid)
+    return Band(grid, scores.mean(axis=0), sd)

@@ -10,13 +10,13 @@ import json
 import re
 from base64 import b64encode
 from collections.abc import Sequence
+from dataclasses import asdict
 from itertools import count
 from typing import Any
 
-from terrafl.reports.names import metric_name
+from terrafl.reports.metrics import metric_named
 from terrafl.reports.sections import Section, Study
-from terrafl.reports.trace import Clients, Step, Trace
-from terrafl.runs import Point
+from terrafl.reports.trace import Step
 
 Plain = dict[str, Any]  # Any: what JSON can hold
 
@@ -46,7 +46,7 @@ def bundle(sections: Sequence[Section], *, every: int = 1) -> Plain:
     for section in sections:
         for method, studies in enumerate(section.studies):
             for study in studies:
-                columns = federation_columns(study.trace.federation)
+                columns = asdict(study.trace.federation)
                 if columns not in federations:  # one seed, one federation, whatever the method
                     federations.append(columns)
                 plain = run_plain(study, section.slug, method, len(runs))
@@ -63,12 +63,12 @@ def bundle(sections: Sequence[Section], *, every: int = 1) -> Plain:
 
 def group_plain(section: Section) -> Plain:
     """Return a group as the page needs it."""
-    pairs = zip(section.group.methods, section.styles, strict=True)
+    pairs = zip(section.group.methods, section.group.styles, strict=True)
     return {
         "slug": section.slug,
         "title": section.group.title,
         "budget": section.group.budget,
-        "metric": metric_name(section.group.problem.metric),
+        "metric": asdict(section.group.metric),
         "methods": [{"name": method.name, "style": style} for method, style in pairs],
     }
 
@@ -76,6 +76,7 @@ def group_plain(section: Section) -> Plain:
 def run_plain(study: Study, slug: str, method: int, number: int) -> Plain:
     """Return a run as the page needs it, without its columns."""
     summary, settings = study.run.summary, study.settings
+    measures = (step.split.measure for step in study.trace.steps if step.split)
     return {
         "id": number,
         "name": study.run.name,
@@ -86,7 +87,8 @@ def run_plain(study: Study, slug: str, method: int, number: int) -> Plain:
         "planned": _whole(settings.get("rounds", "")) or summary.rounds,
         "done": summary.rounds,
         "status": "finished",
-        "signal": _signal(study.trace),
+        "signal": next(measures, "update_norm"),
+        "metric": asdict(metric_named(summary.metric)),
     }
 
 
@@ -94,26 +96,21 @@ def _whole(text: str) -> int:
     return int(text) if re.fullmatch("[0-9]{1,9}", text) else 0
 
 
-def _signal(trace: Trace) -> str:
-    return next((step.split.measure for step in trace.steps if step.split), "update_norm")
-
-
 def _body(study: Study, every: int) -> Plain:
     trace = study.trace
-    points = trace.points() or study.run.summary.curve  # without a journal
     last = trace.steps[-1].round if trace.steps else 0
     kept = [step for step in trace.steps if step.round % every == 0 or step.round == last]
     return {
-        "curve": curve_columns(points, trace.seconds(), thin=True),
+        "curve": curve_columns(study, thin=True),
         "steps": step_columns(kept),
         "taken": trace.participation(),
     }
 
 
-def curve_columns(
-    points: Sequence[Point], seconds: Sequence[float], *, start: int = 0, thin: bool = False
-) -> Plain:
+def curve_columns(study: Study, *, start: int = 0, thin: bool = False) -> Plain:
     """Return the evaluations from ``start`` on, column by column; seconds may be unknown."""
+    metric, seconds = metric_named(study.run.summary.metric), study.trace.seconds()
+    points = study.trace.points() or study.run.summary.curve  # without a journal
     chosen = range(start, len(points))
     if thin and len(chosen) > MOST_POINTS:
         step = -(-len(chosen) // MOST_POINTS)
@@ -123,7 +120,7 @@ def curve_columns(
         "round": [point.round for point in kept],
         "updates": [point.client_updates for point in kept],
         "samples": [point.samples for point in kept],
-        "accuracy": [round(100 * point.accuracy, 3) for point in kept],
+        "accuracy": [round(metric.scale * point.accuracy, metric.decimals + 1) for point in kept],
         "seconds": [round(seconds[i], 3) for i in chosen] if seconds else [],
     }
 
@@ -140,17 +137,6 @@ def step_columns(steps: Sequence[Step]) -> Plain:
         "q1": [split.k_q1 if split else 0 for split in splits],
         "q3": [split.k_q3 if split else 0 for split in splits],
         "tau": [split.tau if split else 0 for split in splits],
-    }
-
-
-def federation_columns(federation: Clients) -> Plain:
-    """Return the clients column by column."""
-    return {
-        "ids": federation.ids,
-        "sizes": federation.sizes,
-        "distances": federation.distances,
-        "labels": federation.labels,
-        "listed": federation.is_listed,
     }
 
 

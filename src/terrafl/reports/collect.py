@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -44,38 +44,40 @@ class Unreadable(NamedTuple):
         return cls(name, str(error).replace(f"{path}/", ""))
 
 
-def find_runs(
-    paths: Sequence[Path], on_unreadable: Callable[[Unreadable], None] | None = None
-) -> tuple[Run, ...]:
-    """Return every finished run in and below these folders, in order of folder.
+def find_runs(paths: Sequence[Path]) -> tuple[list[Run], list[Unreadable]]:
+    """Return the finished runs in and below these folders, and those that cannot be read.
+
+    Both are in order of folder.
 
     Parameters
     ----------
     paths
         Run folders, or folders that contain some at any depth; a run that is found twice counts
         once. Runs that are not finished are left out.
-    on_unreadable
-        Called with each run whose summary cannot be read, and the run is left out. Without it,
-        and where no run is left, the first such run is an error.
+
+    Raises
+    ------
+    RunFolderError
+        If no run is left.
     """
     folders = sorted({folder for path in paths for folder in _finished_below(path)})
     if not folders:
         raise RunFolderError("a comparison needs at least one run folder; none was given.")
     common = Path(os.path.commonpath(folders))
     above = common.parent if common in folders else common
-    runs, first_error = [], None
+    runs: list[Run] = []
+    unreadable: list[Unreadable] = []
+    first_error: RunFolderError | None = None
     for path in folders:
         name, folder = path.relative_to(above).as_posix(), RunFolder(path)
         try:
             runs.append(Run(name, folder.read_summary(), folder))
         except RunFolderError as error:
-            if on_unreadable is None:
-                raise
+            unreadable.append(Unreadable.of(name, path, error))
             first_error = first_error or error
-            on_unreadable(Unreadable.of(name, path, error))
     if first_error is not None and not runs:
         raise first_error
-    return tuple(runs)
+    return runs, unreadable
 
 
 def folders_with(root: Path, name: str) -> list[Path]:
@@ -91,12 +93,17 @@ def folders_with(root: Path, name: str) -> list[Path]:
     return sorted(folders)
 
 
-def _finished_below(path: Path) -> list[Path]:
+def require_folder(path: Path, kind: str) -> None:
+    """Refuse a path that is not a folder; ``kind`` says which folder it must be."""
     if not path.is_dir():
         raise RunFolderError(
-            f"{path} must be a run folder or a folder that contains some; "
+            f"{path} must be {kind}; "
             f"{'it is a file' if path.exists() else 'it does not exist'}: check the path."
         )
+
+
+def _finished_below(path: Path) -> list[Path]:
+    require_folder(path, "a run folder or a folder that contains some")
     finished = folders_with(path.resolve(), RunFolder(path).summary.name)
     if not finished:
         started = folders_with(path, RunFolder(path).config.name)

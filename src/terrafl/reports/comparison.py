@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
+from itertools import count
 from pathlib import Path
 from statistics import fmean
 from typing import Literal
@@ -20,7 +21,8 @@ from typing import Literal
 from terrafl.errors import RunFolderError
 from terrafl.reports.collect import Run, Unreadable, find_runs
 from terrafl.reports.estimates import Score, score_methods
-from terrafl.reports.names import algorithm_name, method_name, method_order
+from terrafl.reports.metrics import Metric, metric_named
+from terrafl.reports.names import SELECTORS, algorithm_name, method_name, method_order
 from terrafl.runs import Summary
 
 Unit = Literal["client_updates", "samples"]
@@ -132,6 +134,25 @@ class Group:
         return f"{self.problem.name}, {algorithm_name(self.algorithm)}"
 
     @property
+    def metric(self) -> Metric:
+        """How its scores are named and written."""
+        return metric_named(self.problem.metric)
+
+    @property
+    def styles(self) -> list[int]:
+        """The number of the look of each method.
+
+        A method of the paper looks the same everywhere; others take the next free looks.
+        """
+        fixed, others = list(SELECTORS), count(len(SELECTORS))
+        return [
+            fixed.index(method.selector)
+            if method.selector in SELECTORS and not method.variant
+            else next(others)
+            for method in self.methods
+        ]
+
+    @property
     def contenders(self) -> tuple[Method, ...]:
         """The methods that are ranked."""
         return tuple(method for method in self.methods if method.contends)
@@ -150,9 +171,8 @@ def compare_runs(paths: Sequence[Path]) -> Comparison:
 
     A run that cannot be read is left out and listed.
     """
-    unreadable: list[Unreadable] = []
-    comparison = compare(find_runs(paths, unreadable.append))
-    return replace(comparison, unreadable=tuple(unreadable))
+    runs, unreadable = find_runs(paths)
+    return replace(compare(runs), unreadable=tuple(unreadable))
 
 
 def compare(runs: Iterable[Run], outside: Collection[tuple[str, str]] = ()) -> Comparison:

@@ -1,56 +1,32 @@
-"""Accuracy curves of a group, against rounds and against client updates."""
+"""The curves of a group, against rounds and against client updates."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from terrafl.errors import require
-from terrafl.reports.bands import average_curves
+from terrafl.reports.bands import Band, average_curves
 from terrafl.reports.comparison import Group, compare_runs
-from terrafl.reports.looks import (
-    COLOURS,
-    DASHES,
-    FAINT,
-    UNSAID,
-    Pictures,
-    new_figure,
-    own_style,
-    save,
-    style_numbers,
-)
-from terrafl.reports.names import SELECTORS, metric_name
+from terrafl.reports.looks import FAINT, UNSAID, Pictures, line_look, new_figure, own_style, save
+from terrafl.reports.names import SELECTORS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
     from matplotlib.lines import Line2D
 
-MARKERS = ("o", "s", "^", "D", "v", "h", "P", "X")
-
 
 def draw_curves(group: Group) -> Pictures:
-    """Draw mean accuracy over seeds, with a band of one standard deviation, for every method.
+    """Draw the mean score over seeds, with a band of one standard deviation, for every method.
 
     The left panel counts rounds, the right one client updates with the budget $B$ marked. Both
     share the vertical axis, which is cut to the range of the data.
     """
     with own_style():
         return Pictures.of(_figure([group]))
-
-
-def draw_bars(values: Mapping[str, float], title: str) -> Pictures:
-    """Draw one bar per name, labelled with its value."""
-    with own_style():
-        figure = new_figure(7, 0.9 + 0.4 * len(values))
-        axes = figure.subplots()
-        bars = axes.barh(list(values), list(values.values()), color=COLOURS[4], height=0.6)
-        axes.bar_label(bars, fmt="{:,.0f}", padding=3)
-        axes.invert_yaxis()  # the first on top
-        axes.set_title(title, loc="left", fontsize=10)
-        return Pictures.of(figure)
 
 
 def plot_runs(runs: Sequence[Path], path: Path | str | None = None) -> Figure:
@@ -84,34 +60,44 @@ def _figure(groups: Sequence[Group]) -> Figure:
 
 
 def _fill(part: SubFigure, group: Group) -> None:
-    by_round, by_updates = part.subplots(1, 2, sharey=True)
-    lines = _draw(by_round, group, "round")
-    _draw(by_updates, group, "client_updates")
-    score = metric_name(group.problem.metric)
-    by_round.set(xlabel="Rounds", ylabel=f"{score} on the pooled test set (%)")
-    by_updates.set(xlabel="Client updates")
-    by_updates.tick_params(labelleft=True)
-    by_round.set_title("Per round, as papers report", loc="left", fontsize=10)
-    by_updates.set_title("Per client update, as a budget counts", loc="left", fontsize=10)
-    _mark_budget(by_updates, group.budget)
-    part.suptitle(_title(group), x=0.01, ha="left", fontsize=11, fontweight="bold")
-    _add_legend(part, lines, group)
-
-
-def _draw(axes: Axes, group: Group, against: Literal["round", "client_updates"]) -> list[Line2D]:
     from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
-    lines = []
-    for number, (method, style) in enumerate(zip(group.methods, style_numbers(group), strict=True)):
-        band = average_curves([run.summary.curve for run in method.runs], against)
+    by_round, by_updates = part.subplots(1, 2, sharey=True)
+    lines = draw_bands(by_round, group, _bands(group, "round"))
+    draw_bands(by_updates, group, _bands(group, "client_updates"))
+    for axes in (by_round, by_updates):
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=7))
+        axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+    score = f"{group.metric.title} on the pooled test set{group.metric.bracket}"
+    by_round.set(xlabel="Rounds", ylabel=score)
+    by_updates.set(xlabel="Client updates")
+    by_updates.tick_params(labelleft=True)
+    by_round.set_title("Per round, as papers report")
+    by_updates.set_title("Per client update, as a budget counts")
+    _mark_budget(by_updates, group.budget)
+    part.suptitle(_title(group), x=0.01, ha="left", fontsize=11, fontweight="bold")
+    add_legend(part, lines, group)
+
+
+def _bands(group: Group, against: Literal["round", "client_updates"]) -> list[Band | None]:
+    scale = group.metric.scale
+    by_method = [[run.summary.curve for run in method.runs] for method in group.methods]
+    return [
+        average_curves([[(getattr(p, against), scale * p.accuracy) for p in curve] for curve in of])
+        for of in by_method
+    ]
+
+
+def draw_bands(axes: Axes, group: Group, bands: Sequence[Band | None]) -> list[Line2D]:
+    """Draw the mean of every method, with a band of one standard deviation."""
+    lines: list[Line2D] = []
+    for method, style, band in zip(group.methods, group.styles, bands, strict=True):
         (line,) = axes.plot(
             band.x if band else [],
             band.mean if band else [],
-            color=COLOURS[style % len(COLOURS)],
-            linestyle=DASHES[style % len(DASHES)],
-            marker=MARKERS[style % len(MARKERS)],
+            **line_look(style),
             markersize=4.5,
-            markevery=(0.015 * number, 0.12),  # staggered, so that close curves stay readable
+            markevery=(0.015 * len(lines), 0.12),  # staggered, so that close curves stay readable
             linewidth=2.2 if method.name == SELECTORS["terraform"] else 1.5,
         )
         lines.append(line)
@@ -121,8 +107,6 @@ def _draw(axes: Axes, group: Group, against: Literal["round", "client_updates"])
     axes.grid(axis="y", color="#e4e4e4", linewidth=0.7)
     axes.set_axisbelow(True)
     axes.set_xlim(left=0)
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=7))
-    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
     return lines
 
 
@@ -153,7 +137,8 @@ def _legend_columns(group: Group) -> int:
     return max(1, min(len(group.methods), 130 // (longest + 8)))
 
 
-def _add_legend(part: SubFigure, lines: list[Line2D], group: Group) -> None:
+def add_legend(part: Figure | SubFigure, lines: Sequence[Line2D], group: Group) -> None:
+    """Name the methods below a figure."""
     columns = _legend_columns(group)
     # Filled column by column, but read row by row.
     order = [i for column in range(columns) for i in range(column, len(lines), columns)]

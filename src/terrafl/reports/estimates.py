@@ -109,20 +109,16 @@ def difference(method: BySeed, best: BySeed) -> Difference | None:
     the best having been picked by the same numbers: an interval that excludes 0 narrowly is weak
     evidence.
     """
+    from scipy.special import stdtrit  # type: ignore[import-untyped, unused-ignore]  # no stubs
+
     seeds = sorted(method.keys() & best.keys())
     over_seeds = estimate([method[seed] - best[seed] for seed in seeds])
     if over_seeds is None:
         return None
     if over_seeds.sd is None:
         return Difference(over_seeds.mean, None, None, 1)
-    half = _t_quantile(len(seeds) - 1) * over_seeds.sd / math.sqrt(len(seeds))
+    half = float(stdtrit(len(seeds) - 1, 0.975)) * over_seeds.sd / math.sqrt(len(seeds))
     return Difference(over_seeds.mean, over_seeds.mean - half, over_seeds.mean + half, len(seeds))
-
-
-def _t_quantile(degrees_of_freedom: int) -> float:
-    from scipy.special import stdtrit  # type: ignore[import-untyped, unused-ignore]  # no stubs
-
-    return float(stdtrit(degrees_of_freedom, 0.975))
 
 
 def score_methods(

@@ -75,7 +75,7 @@ def fairness_of(traces: Sequence[Trace]) -> Fairness:
 
     Participation is counted over all clients, so it is known only if the journal lists them.
     """
-    counts = [t.participation() for t in traces if t.federation.is_listed and t.steps]
+    counts = [t.participation() for t in traces if t.federation.listed and t.steps]
     served = [[a for a in t.served if a is not None] for t in traces]
     served = [accuracies for accuracies in served if accuracies]
     return Fairness(

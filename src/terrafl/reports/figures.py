@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from terrafl.reports.bands import average_curves
-from terrafl.reports.curves import draw_curves
+from terrafl.reports.bands import Curve, average_curves
+from terrafl.reports.curves import add_legend, draw_bands, draw_curves
 from terrafl.reports.heat_figure import heat_figure
-from terrafl.reports.looks import COLOURS, DASHES, Pictures, new_figure, own_style
-from terrafl.reports.names import metric_name
+from terrafl.reports.looks import Pictures, colour, new_figure, new_grid, own_style
 from terrafl.reports.sections import Section, Study
+from terrafl.reports.trace import Trace
 from terrafl.reports.tree_figure import tree_figure
-from terrafl.runs import Point
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -51,12 +51,10 @@ def draw_figures(section: Section) -> dict[str, Pictures]:
 
 def _first_split(section: Section) -> tuple[Study, int] | None:
     """Return a run that splits, and its last round of most iterations."""
-    for of_method in section.studies:
-        for study in of_method:
-            steps = [step for step in study.trace.steps if step.split]
-            if steps:
-                most = max(step.iteration for step in steps)
-                return study, max(step.round for step in steps if step.iteration == most)
+    for study in section.every_study:
+        steps = [step for step in study.trace.steps if step.split]
+        if steps:
+            return study, max(steps, key=lambda step: (step.iteration, step.round)).round
     return None
 
 
@@ -64,12 +62,12 @@ def _cost_figure(section: Section) -> Figure:
     methods = section.group.methods
     figure = new_figure(10, 1.2 + 0.26 * len(methods))
     axes = figure.subplots(1, len(COSTS), sharey=True)
-    colours = [COLOURS[style % len(COLOURS)] for style in section.styles]
+    colours = [colour(style) for style in section.group.styles]
     for panel, (name, title) in zip(axes, COSTS.items(), strict=True):
         scale = 1e-6 if title.startswith("MB") else 1
         amounts = [scale * getattr(method.costs, name) for method in methods]
         panel.barh(range(len(methods)), amounts, color=colours)
-        panel.set_title(title, loc="left", fontsize=10)
+        panel.set_title(title)
         panel.ticklabel_format(axis="x", style="plain")
         panel.locator_params(axis="x", nbins=4)
     axes[0].set_yticks(range(len(methods)), [method.name for method in methods])
@@ -77,59 +75,55 @@ def _cost_figure(section: Section) -> Figure:
     return figure
 
 
+def draw_bars(values: Mapping[str, float], title: str) -> Pictures:
+    """Draw one bar per name, labelled with its value."""
+    with own_style():
+        figure = new_figure(7, 0.9 + 0.4 * len(values))
+        axes = figure.subplots()
+        bars = axes.barh(list(values), list(values.values()), color=colour(4), height=0.6)
+        axes.bar_label(bars, fmt="{:,.0f}", padding=3)
+        axes.invert_yaxis()  # the first on top
+        axes.set_title(title)
+        return Pictures.of(figure)
+
+
 def _seconds_figure(section: Section) -> Figure:
-    figure = new_figure(5.6, 4)
+    figure = new_figure(5.6, 4.2)
     axes = figure.subplots()
-    names = []
-    for method, style, studies in zip(
-        section.group.methods, section.styles, section.studies, strict=True
-    ):
-        band = average_curves([_by_seconds(study) for study in studies], "client_updates")
-        if band is None:
-            continue
-        colour, dash = COLOURS[style % len(COLOURS)], DASHES[style % len(DASHES)]
-        seconds = band.x / 1000
-        axes.plot(seconds, band.mean, color=colour, linestyle=dash, label=str(style))
-        names.append(method.name)
-        low, high = band.mean - band.sd, band.mean + band.sd
-        axes.fill_between(seconds, low, high, color=colour, alpha=0.18, linewidth=0)
-    score = f"{metric_name(section.group.problem.metric)} (%)"
-    axes.set(xlabel="Seconds of selection and training", ylabel=score, xlim=(0, None))
-    axes.grid(axis="y", color="#e4e4e4", linewidth=0.7)
-    # Set afterwards: a label that starts with an underscore would be left out.
-    for text, name in zip(axes.legend(frameon=False).get_texts(), names, strict=True):
-        text.set_text(name)
+    metric = section.group.metric
+    bands = [
+        average_curves([_by_seconds(study.trace, metric.scale) for study in studies])
+        for studies in section.studies
+    ]
+    lines = draw_bands(axes, section.group, bands)
+    score = f"{metric.title}{metric.bracket}"
+    axes.set(xlabel="Seconds of selection and training", ylabel=score)
+    add_legend(figure, lines, section.group)
     return figure
 
 
-def _by_seconds(study: Study) -> list[Point]:
-    """Return the curve with milliseconds instead of client updates."""
-    pairs = zip(study.trace.points(), study.trace.seconds(), strict=False)
-    return [point._replace(client_updates=round(1000 * seconds)) for point, seconds in pairs]
+def _by_seconds(trace: Trace, scale: int) -> Curve:
+    scores = [scale * evaluation.accuracy for evaluation in trace.evaluations]
+    return list(zip(trace.seconds(), scores, strict=False))
 
 
 def _fairness_figure(section: Section) -> Figure:
     methods = section.group.methods
     counts = [
-        [study.trace.participation() for study in studies if study.trace.federation.is_listed]
+        [study.trace.participation() for study in studies if study.trace.federation.listed]
         for studies in section.studies
     ]
     most = max((max(one) for of_method in counts for one in of_method if one), default=1)
     wide = -(-(most + 1) // 24)
-    bins = np.arange(0, most + 2 * wide, wide) - 0.5
-    figure = new_figure(10, 2.3 * (-(-len(methods) // 3)))
-    panels = figure.subplots(-(-len(methods) // 3), 3, sharex=True, sharey=True, squeeze=False)
-    for panel in panels.flat[len(methods) :]:
-        panel.set_axis_off()
-    filled = zip(panels.flat, methods, counts, section.styles, section.fairness, strict=False)
-    for panel, method, of_method, style, fair in filled:
+    bins = (np.arange(0, most + 2 * wide, wide) - 0.5).tolist()
+    figure, panels = new_grid(len(methods), 2.3, share=True)
+    columns = (panels, methods, counts, section.group.styles, section.fairness)
+    for panel, method, of_method, style, fair in zip(*columns, strict=True):
         runs = max(1, len(of_method))
         times = np.concatenate([np.empty(0), *of_method])
-        panel.hist(
-            times, bins, weights=np.full(len(times), 1 / runs), color=COLOURS[style % len(COLOURS)]
-        )
+        panel.hist(times, bins, weights=np.full(len(times), 1 / runs), color=colour(style))
         shown = f"{method.name}, Gini {fair.gini.mean:.2f}" if fair.gini else method.name
-        panel.set_title(shown, loc="left", fontsize=10)
-    figure.supxlabel("Times trained", fontsize=9.5)
-    figure.supylabel("Clients", fontsize=9.5)
+        panel.set_title(shown)
+    figure.supxlabel("Times trained")
+    figure.supylabel("Clients")
     return figure

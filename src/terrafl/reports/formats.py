@@ -15,25 +15,27 @@ _LATEX = {
     "^": r"\textasciicircum{}",
     "±": r"$\pm$",
     "−": "$-$",
+    "²": "$^2$",
     DASH: "--",
     **{character: f"\\{character}" for character in "&%$#_{}"},
 }
 
 
-def as_mean_sd(mean: Number, sd: Number = None) -> str:
+def as_mean_sd(mean: Number, sd: Number = None, decimals: int = 2) -> str:
     """Write a mean and its standard deviation.
 
     Examples
     --------
-    >>> as_mean_sd(68.2349, 0.4149), as_mean_sd(68.2349), as_mean_sd(None)
-    ('68.23 ± 0.41', '68.23', '–')
+    >>> as_mean_sd(68.2349, 0.4149), as_mean_sd(-0.68, decimals=4), as_mean_sd(None)
+    ('68.23 ± 0.41', '−0.6800', '–')
     """
     if mean is None:
         return DASH
-    return f"{mean:.2f}" if sd is None else f"{mean:.2f} ± {sd:.2f}"
+    numbers = [mean] if sd is None else [mean, sd]
+    return " ± ".join(f"{number:.{decimals}f}" for number in numbers).replace("-", "−")
 
 
-def as_gap(mean: Number, low: Number, high: Number) -> str:
+def as_gap(mean: Number, low: Number, high: Number, *, decimals: int = 2) -> str:
     """Write a difference and its confidence interval.
 
     Examples
@@ -43,9 +45,9 @@ def as_gap(mean: Number, low: Number, high: Number) -> str:
     """
     if mean is None:
         return DASH
-    if low is None or high is None:
-        return _signed(mean)
-    return f"{_signed(mean)} [{_signed(low)}, {_signed(high)}]"
+    ends = () if low is None or high is None else (low, high)
+    shown, *interval = [f"{number:+.{decimals}f}".replace("-", "−") for number in (mean, *ends)]
+    return f"{shown} [{', '.join(interval)}]" if interval else shown
 
 
 def as_count(value: Number) -> str:
@@ -94,5 +96,6 @@ def in_latex(text: str) -> str:
     return "".join(_LATEX.get(character, character) for character in text)
 
 
-def _signed(value: float) -> str:
-    return f"{value:+.2f}".replace("-", "−")
+def on_one_line(text: str) -> str:
+    """Replace control characters: a table cell has no place for them, and XML cannot hold them."""
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)

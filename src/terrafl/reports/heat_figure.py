@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from terrafl.reports.looks import new_figure
+from terrafl.reports.looks import new_grid
 from terrafl.reports.sections import Section
 from terrafl.reports.trace import Trace
 
@@ -54,12 +54,8 @@ def heat_figure(section: Section, what: What) -> Figure:
     maps = [heat_map(trace, what) for _, trace in titled]
     known = np.concatenate([values[np.isfinite(values)] for values in maps])
     most = float(known.max(initial=0.0)) or 1.0
-    rows = -(-len(titled) // 3)
-    figure = new_figure(10, 0.6 + 2.6 * rows)
-    panels = figure.subplots(rows, 3, squeeze=False)
-    for panel in panels.flat[len(titled) :]:
-        panel.set_axis_off()
-    for panel, (title, trace), values in zip(panels.flat, titled, maps, strict=False):
+    figure, panels = new_grid(len(titled), 2.8)
+    for panel, (title, trace), values in zip(panels, titled, maps, strict=True):
         image = panel.imshow(
             values,
             aspect="auto",
@@ -69,10 +65,10 @@ def heat_figure(section: Section, what: What) -> Figure:
             vmax=most,
             extent=(0.5, trace.steps[-1].round + 1.5, len(trace.federation.ids), 0),
         )
-        panel.set_title(title, loc="left", fontsize=10)
+        panel.set_title(title)
     label = "Times trained" if what == "participation" else "Mean update norm"
-    bar = figure.colorbar(image, ax=panels, label=label, shrink=0.8)
+    bar = figure.colorbar(image, ax=figure.axes, label=label, shrink=0.8)
     bar.ax.set_ylim(0, most)
-    figure.supxlabel("Rounds", fontsize=9.5)
-    figure.supylabel("Clients, largest first", fontsize=9.5)
+    figure.supxlabel("Rounds")
+    figure.supylabel("Clients, largest first")
     return figure

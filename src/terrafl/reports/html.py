@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from terrafl.errors import RunFolderError
 from terrafl.reports.assets import load_assets
 from terrafl.reports.bundle import packed
 from terrafl.reports.collect import Unreadable
 from terrafl.reports.comparison import Comparison, compare_runs
+from terrafl.reports.estimates import Estimate
 from terrafl.reports.figures import draw_figures
-from terrafl.reports.formats import as_count, as_mean_sd, as_megabytes
+from terrafl.reports.formats import DASH, as_count, as_mean_sd, as_megabytes
 from terrafl.reports.sections import Section, make_sections
-from terrafl.reports.tables import mean_of, rows, to_best, to_csv, to_latex, to_markdown
+from terrafl.reports.tables import rows, to_csv, to_latex, to_markdown
+from terrafl.reports.verdicts import verdict
 from terrafl.runs.atomic import write_atomically
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
 
 
 def write_report(
@@ -73,15 +70,14 @@ def write_report(
 
 def report_page(comparison: Comparison, sections: Sequence[Section]) -> str:
     """Return the page of a report, with a list of what cannot be read."""
-    of_runs = (s.unreadable for section in sections for row in section.studies for s in row)
-    unreadable = [*comparison.unreadable, *chain.from_iterable(of_runs)]
+    of_runs = [u for section in sections for s in section.every_study for u in s.unreadable]
+    unreadable = [*comparison.unreadable, *of_runs]
     return render_page(sections, data=packed(sections), unreadable=unreadable)
 
 
 def html_table(comparison: Comparison) -> str:
-    """Return the accuracy tables as a piece of HTML, as a notebook shows it."""
-    template = _templates().get_template("accuracy.html.j2")
-    return template.render(groups=comparison.groups)
+    """Return the tables as a piece of HTML, as a notebook shows it."""
+    return _render("notebook.html.j2", groups=comparison.groups)
 
 
 def render_page(
@@ -104,25 +100,16 @@ def render_page(
     unreadable
         Run folders, or parts of them, that cannot be read.
     """
-    assets = load_assets()
-    template = _templates().get_template("page.html.j2")
-    return template.render(
-        sections=sections,
-        assets=assets,
-        policy=assets.policy(live=live),
-        data=data,
-        live=live,
-        unreadable=unreadable,
-    )
+    page = {"assets": load_assets(), "data": data, "live": live, "unreadable": unreadable}
+    return _render("page.html.j2", sections=sections, **page)
 
 
 def render_sections(sections: Sequence[Section]) -> str:
     """Return the sections of a page: filled tables, and places for charts."""
-    template = _templates().get_template("sections.html.j2")
-    return template.render(sections=sections)
+    return _render("sections.html.j2", sections=sections)
 
 
-def _templates() -> Environment:
+def _render(template: str, **values: object) -> str:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
@@ -136,20 +123,20 @@ def _templates() -> Environment:
     environment.filters |= {
         "count": as_count,
         "megabytes": as_megabytes,
-        "mean_sd": as_mean_sd,
-        "estimate": lambda value: as_mean_sd(*((value.mean, value.sd) if value else (None,))),
-        "mean_of": mean_of,
-        "to_best": to_best,
+        "estimate": _estimate,
+        "verdict": verdict,
         "versions_of": _versions,
     }
-    return environment
+    return environment.get_template(template).render(values)
+
+
+def _estimate(value: Estimate | None) -> str:
+    return as_mean_sd(value.mean, value.sd) if value else DASH
 
 
 def _versions(sections: Sequence[Section]) -> dict[str, str]:
     versions: dict[str, set[str]] = {}
-    for section in sections:
-        for method in section.group.methods:
-            for run in method.runs:
-                for name, version in run.summary.versions.items():
-                    versions.setdefault(name, set()).add(str(version))
+    for study in (study for section in sections for study in section.every_study):
+        for name, version in study.run.summary.versions.items():
+            versions.setdefault(name, set()).add(str(version))
     return {name: ", ".join(sorted(versions[name])) for name in sorted(versions)}

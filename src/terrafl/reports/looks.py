@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import count
-from types import MappingProxyType
-from typing import TYPE_CHECKING
-
-from terrafl.reports.comparison import Group
-from terrafl.reports.names import SELECTORS
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 # Okabe and Ito's palette, which colour-blind readers can distinguish, without its yellow, which
@@ -21,16 +18,26 @@ if TYPE_CHECKING:
 COLOURS = ("#000000", "#E69F00", "#56B4E9", "#009E73", "#0072B2", "#D55E00", "#CC79A7")
 # Lengths without a common divisor: colour, dash and marker never repeat together.
 DASHES = ("-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (5, 1.2, 1.2, 1.2)), (0, (8, 2)))
+MARKERS = ("o", "s", "^", "D", "v", "h", "P", "X")
 INK, FAINT = "#333333", "#8a8a8a"
 
 # What a format would otherwise say about the hour and the program that made the file.
-UNSAID: Mapping[str, Mapping[str, None]] = MappingProxyType(
-    {
-        "svg": {"Date": None, "Creator": None},
-        "png": {"Software": None},
-        "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
-    }
-)
+UNSAID: Mapping[str, Mapping[str, None]] = {
+    "svg": {"Date": None, "Creator": None},
+    "png": {"Software": None},
+    "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+}
+
+
+def colour(style: int) -> str:
+    """Return the colour of a look."""
+    return COLOURS[style % len(COLOURS)]
+
+
+def line_look(style: int) -> dict[str, Any]:  # Any: what matplotlib takes
+    """Return the colour, dash and marker of a line."""
+    dash, marker = DASHES[style % len(DASHES)], MARKERS[style % len(MARKERS)]
+    return {"color": colour(style), "linestyle": dash, "marker": marker}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +68,9 @@ def own_style() -> Iterator[None]:
                 "axes.labelcolor": INK,
                 "axes.spines.right": False,
                 "axes.spines.top": False,
+                "axes.titlelocation": "left",
+                "axes.titlesize": 10,
+                "figure.labelsize": 9.5,
                 "font.size": 9.5,
                 "svg.hashsalt": "terrafl",
                 "text.color": INK,
@@ -79,22 +89,20 @@ def new_figure(width: float, height: float) -> Figure:
     return Figure(figsize=(width, height), layout="constrained")
 
 
+def new_grid(
+    num_panels: int, row_height: float, *, share: bool = False
+) -> tuple[Figure, list[Axes]]:
+    """Return a figure of three panels in a row, and as many panels as are used."""
+    rows = math.ceil(num_panels / 3)
+    figure = new_figure(10, row_height * rows)
+    panels = list(figure.subplots(rows, 3, sharex=share, sharey=share, squeeze=False).flat)
+    for panel in panels[num_panels:]:
+        panel.set_axis_off()
+    return figure, panels[:num_panels]
+
+
 def save(figure: Figure, kind: str) -> bytes:
     """Return a figure as a file of a kind."""
     buffer = io.BytesIO()
     figure.savefig(buffer, format=kind, dpi=150, metadata=dict(UNSAID[kind]))
     return buffer.getvalue()
-
-
-def style_numbers(group: Group) -> list[int]:
-    """Return the number of the look of each method of a group.
-
-    A method of the paper looks the same in every figure; other methods take the next free looks.
-    """
-    fixed, others = list(SELECTORS), count(len(SELECTORS))
-    return [
-        fixed.index(method.selector)
-        if method.selector in SELECTORS and not method.variant
-        else next(others)
-        for method in group.methods
-    ]

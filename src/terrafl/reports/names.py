@@ -1,25 +1,23 @@
-"""Display names of methods, algorithms and scores, and the order of methods."""
+"""Display names of methods and algorithms, and the order of methods."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from types import MappingProxyType
 
-SELECTORS: Mapping[str, str] = MappingProxyType(
-    {
-        "random": "Random",
-        "hbase": "HBase",
-        "poc": "PoC",
-        "hics": "HiCS-FL",
-        "oort": "Oort",
-        "terraform": "Terraform",
-    }
-)
+from terrafl.reports.formats import on_one_line
+
+SELECTORS: Mapping[str, str] = {
+    "random": "Random",
+    "hbase": "HBase",
+    "poc": "PoC",
+    "hics": "HiCS-FL",
+    "oort": "Oort",
+    "terraform": "Terraform",
+}
 """The methods of the paper, in its order."""
 
-_ALGORITHMS: Mapping[str, str] = MappingProxyType({"fedavg": "FedAvg", "fedprox": "FedProx"})
-_METRICS: Mapping[str, str] = MappingProxyType({"accuracy": "Accuracy", "r2": "R²"})
+_ALGORITHMS = {"fedavg": "FedAvg", "fedprox": "FedProx"}
 
 
 def method_name(selector: str, variant: str = "") -> str:
@@ -31,7 +29,7 @@ def method_name(selector: str, variant: str = "") -> str:
     ('HiCS-FL', 'Terraform (eta=2)', 'mine:Own')
     """
     name = SELECTORS.get(selector, selector)
-    return _on_one_line(f"{name} ({variant})" if variant else name)
+    return on_one_line(f"{name} ({variant})" if variant else name)
 
 
 def method_order(selector: str, variant: str = "") -> tuple[int, str, list[str | int]]:
@@ -51,14 +49,4 @@ def method_order(selector: str, variant: str = "") -> tuple[int, str, list[str |
 
 def algorithm_name(algorithm: str) -> str:
     """Return the display name of an algorithm."""
-    return _on_one_line(_ALGORITHMS.get(algorithm, algorithm))
-
-
-def metric_name(metric: str) -> str:
-    """Return the display name of a task's score."""
-    return _on_one_line(_METRICS.get(metric, metric))
-
-
-def _on_one_line(text: str) -> str:
-    # A control character has no place in a table cell, and XML cannot hold it.
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+    return on_one_line(_ALGORITHMS.get(algorithm, algorithm))

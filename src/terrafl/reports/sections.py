@@ -13,10 +13,8 @@ from terrafl.errors import RunFolderError
 from terrafl.reports.collect import Run, Unreadable
 from terrafl.reports.comparison import Comparison, Group
 from terrafl.reports.fairness import Fairness, fairness_of
-from terrafl.reports.looks import style_numbers
 from terrafl.reports.resolved import Resolved, Settings, resolve_settings, settings_of
 from terrafl.reports.trace import Trace, read_trace
-from terrafl.reports.verdicts import verdict
 from terrafl.runs import RunFolder
 
 LONGEST_SLUG = 80
@@ -81,14 +79,9 @@ class Section:
     studies: tuple[tuple[Study, ...], ...]
 
     @property
-    def verdict(self) -> str:
-        """The group in words."""
-        return verdict(self.group)
-
-    @property
-    def styles(self) -> list[int]:
-        """The number of each method's colour and dash."""
-        return style_numbers(self.group)
+    def every_study(self) -> list[Study]:
+        """The runs of all methods."""
+        return [study for of_method in self.studies for study in of_method]
 
     @property
     def fairness(self) -> list[Fairness]:
@@ -115,11 +108,10 @@ class Section:
         """Method, reason, number of rejected reports and their clients, most common first."""
         rows = []
         for method, of_method in zip(self.group.methods, self.studies, strict=True):
-            refused = [event for study in of_method for event in study.trace.refused]
-            reasons = Counter(event.reason for event in refused)
-            clients = {(event.reason, event.client) for event in refused}
+            refused = [pair for study in of_method for pair in study.trace.refused]
+            reasons = Counter(reason for reason, _ in refused)
             rows += [
-                (method.name, reason, n, sorted(c for r, c in clients if r == reason))
+                (method.name, reason, n, sorted({c for r, c in refused if r == reason}))
                 for reason, n in reasons.most_common()
             ]
         return rows
@@ -127,7 +119,7 @@ class Section:
     @property
     def has_journals(self) -> bool:
         """Whether anything is known beyond the summaries."""
-        return any(s.trace.steps for of_method in self.studies for s in of_method)
+        return any(study.trace.steps for study in self.every_study)
 
 
 def make_sections(comparison: Comparison, studied: Callable[[Run], Study] = study) -> list[Section]:

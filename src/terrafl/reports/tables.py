@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 
 from terrafl.reports.comparison import Comparison, Group, Method
 from terrafl.reports.estimates import Score
-from terrafl.reports.formats import DASH, as_count, as_gap, as_mean_sd, in_latex
+from terrafl.reports.formats import as_count, in_latex
 from terrafl.reports.names import algorithm_name
 
 Row = dict[str, str | int | float | None]
@@ -42,22 +42,12 @@ MARKDOWN = Style("**{}**", "<u>{}</u>", _in_markdown)
 LATEX = Style(r"\textbf{{{}}}", r"\underline{{{}}}", in_latex)
 
 
-def mean_of(score: Score) -> str:
-    """Return what a table shows of a score: the mean with its standard deviation."""
-    return as_mean_sd(score.estimate.mean, score.estimate.sd) if score.estimate else DASH
-
-
-def to_best(score: Score) -> str:
-    """Return the difference to the best method, with its 95 % interval."""
-    gap = score.to_best
-    return as_gap(gap.mean, gap.low, gap.high) if gap else DASH
-
-
 def rows(comparison: Comparison) -> list[Row]:
     """Return one flat row per problem, algorithm and method, as for a data frame or CSV.
 
     Columns that end in ``percent`` hold percent; ``sd`` and ``gap`` are percentage points. A gap
-    is the method minus the best, with the ends of its 95 % interval; ``None`` for the best.
+    is the method minus the best, with the ends of its 95 % interval; ``None`` for the best. The
+    column ``metric`` names the score that is called accuracy: an R² of 0.45 is 45 percent.
     """
     return [_row(group, method) for group in comparison.groups for method in group.methods]
 
@@ -102,7 +92,7 @@ def to_csv(rows: Sequence[Mapping[str, object]]) -> str:
 
 
 def to_markdown(comparison: Comparison) -> str:
-    """Return one table per problem and algorithm, with accuracies in percent."""
+    """Return one table per problem and algorithm."""
     return "\n".join("\n".join(_markdown_group(group)) for group in comparison.groups)
 
 
@@ -116,7 +106,8 @@ def _markdown_group(group: Group) -> Iterator[str]:
     for method in group.methods:
         cells = [_in_markdown(method.name), as_count(len(method.seeds))]
         for score in (method.last_round, method.equal_updates):
-            cells += [MARKDOWN.mark(mean_of(score), score.rank), to_best(score)]
+            mean, gap = group.metric.mean(score.estimate), group.metric.gap(score.to_best)
+            cells += [MARKDOWN.mark(mean, score.rank), gap]
         yield f"| {' | '.join([*cells, as_count(method.costs.client_updates)])} |"
     yield ""
 
@@ -124,16 +115,20 @@ def _markdown_group(group: Group) -> Iterator[str]:
 def to_latex(comparison: Comparison) -> str:
     r"""Return one ``tabular``, which needs no package.
 
-    A row holds the method, its accuracy after the last round and at equal client updates.
+    A row holds the method, its score after the last round and at equal client updates.
     """
     lines = [r"\begin{tabular}{lrr}", r"\hline"]
-    lines.append(r"Methodology & After the last round (\%) & At equal client updates (\%) \\")
+    units = dict.fromkeys(group.metric.unit for group in comparison.groups)
+    unit = in_latex(" or ".join(units))
+    lines.append(
+        rf"Methodology & After the last round ({unit}) & At equal client updates ({unit}) \\"
+    )
     for group in comparison.groups:
         heading = rf"{in_latex(_title(group))}, $B = {group.budget}$"
         lines += [r"\hline", rf"\multicolumn{{3}}{{l}}{{\emph{{{heading}}}}} \\"]
         for method in group.methods:
             scores = (method.last_round, method.equal_updates)
-            cells = [LATEX.mark(mean_of(score), score.rank) for score in scores]
+            cells = [LATEX.mark(group.metric.mean(score.estimate), score.rank) for score in scores]
             lines.append(f"{' & '.join([in_latex(method.name), *cells])} \\\\")
     return "\n".join([*lines, r"\hline", r"\end{tabular}", ""])
 
@@ -141,4 +136,5 @@ def to_latex(comparison: Comparison) -> str:
 def _title(group: Group) -> str:
     problem = group.problem
     words = [problem.name, problem.model, problem.profile, algorithm_name(group.algorithm)]
-    return ", ".join(filter(None, words))
+    score = "" if group.metric.is_percent else group.metric.name
+    return ", ".join(filter(None, [*words, score]))

@@ -23,7 +23,7 @@ class Clients:
     sizes, distances, labels
         Training examples, distance of the label distribution from that of all clients, and most
         frequent label of the listed clients.
-    is_listed
+    listed
         Whether the journal lists the clients in its first line.
     """
 
@@ -31,7 +31,7 @@ class Clients:
     sizes: Sequence[int] = ()
     distances: Sequence[float] = ()
     labels: Sequence[int] = ()
-    is_listed: bool = False
+    listed: bool = False
 
     def size(self, client: int) -> int | None:
         """Return the training examples of the client at a position; ``None`` if unknown."""
@@ -68,7 +68,7 @@ class Trace:
     federation: Clients = field(default_factory=Clients)
     steps: list[Step] = field(default_factory=list)
     evaluations: list[events.Evaluation] = field(default_factory=list)
-    refused: list[events.Refused] = field(default_factory=list)  # and what the guard did
+    refused: list[tuple[str, str]] = field(default_factory=list)  # reason and client; the guard too
     served: list[float | None] = field(default_factory=list)  # accuracy of each client at the end
     _places: dict[str, int] = field(default_factory=dict)
     _spent: dict[tuple[type, int, int], float] = field(default_factory=dict)
@@ -92,9 +92,10 @@ class Trace:
                 if not self.evaluations or self.evaluations[-1].round < number:
                     self.evaluations.append(event)
             case events.Refused():
-                self.refused.append(event)
+                self.refused.append((event.reason, event.client))
             case events.Guarded():
-                self.refused.append(_as_refused(event))
+                # Its reason holds numbers, so only the action can be counted.
+                self.refused.append((f"guard: {event.action}", event.client))
             case events.Fairness(score=scores) if scores:
                 self.served = list(scores)
             case events.Fairness():
@@ -132,7 +133,7 @@ class Trace:
 
     def _list_clients(self, event: events.Federation) -> None:
         columns = (event.sizes or (), event.distances or (), event.labels or ())
-        self.federation = Clients(list(event.ids), *columns, is_listed=True)
+        self.federation = Clients(list(event.ids), *columns, listed=True)
         self._places = {client: place for place, client in enumerate(event.ids)}
 
     def _add_step(self, event: events.Cohort) -> None:
@@ -170,16 +171,6 @@ class Trace:
         step.clients = positions + rejected
         step.values = [*(client.value for client in split.clients), *(None for _ in rejected)]
         step.split = split
-
-
-def _as_refused(event: events.Guarded) -> events.Refused:
-    """Return the guard's action; its reason holds numbers, so only the action can be counted."""
-    return events.Refused(
-        round=event.round,
-        iteration=event.iteration,
-        client=event.client,
-        reason=f"guard: {event.action}",
-    )
 
 
 def read_trace(folder: RunFolder) -> Trace:

@@ -89,24 +89,17 @@ def _mark(axes: Axes, split: Split, edges: NDArray[np.float64], foot: float) -> 
 
 
 def _draw_flow(axes: Axes, trace: Trace, steps: tuple[Step, Step], foot: float) -> None:
-    from matplotlib.patches import PathPatch
-    from matplotlib.path import Path
-
     step, following = steps
     assert step.split is not None
     places = {client: rank for rank, client in enumerate(following.clients)}
     start, end = edges_of(trace, step), edges_of(trace, following)
-    top, bottom = foot - 0.2, foot - PITCH + 1.22
-    middle = (top + bottom) / 2
-    codes = [Path.MOVETO, *[Path.CURVE4] * 3, Path.LINETO, *[Path.CURVE4] * 3, Path.CLOSEPOLY]
+    way = np.linspace(0, 1, 40)
+    heights = foot - 0.2 - (PITCH - 1.42) * way
+    bend = way * way * (3 - 2 * way)  # leaves and arrives vertically
     for rank, client in enumerate(step.clients):
         if rank < step.split.tau or client not in places:
             continue
-        left, right = start[rank : rank + 2]
-        to_left, to_right = end[places[client] : places[client] + 2]
-        line = [
-            *((left, top), (left, middle), (to_left, middle), (to_left, bottom)),
-            *((to_right, bottom), (to_right, middle), (right, middle), (right, top), (left, top)),
-        ]
-        shape = PathPatch(Path(line, codes), facecolor=HARD, edgecolor="white", alpha=0.25)
-        axes.add_patch(shape)
+        to = places[client]
+        left = start[rank] + (end[to] - start[rank]) * bend
+        right = start[rank + 1] + (end[to + 1] - start[rank + 1]) * bend
+        axes.fill_betweenx(heights, left, right, facecolor=HARD, edgecolor="white", alpha=0.25)

@@ -19,13 +19,13 @@ def verdict(group: Group) -> str:
     methods = group.contenders
     rounds = _span(run.summary.rounds for method in methods for run in method.runs)
     after = f"After {rounds} round{'' if rounds == '1' else 's'}"
-    first = _standing(after, methods, lambda method: method.last_round)
+    first = _standing(after, group, lambda method: method.last_round)
     if len(methods) == 1:
         return first
     if _counts_agree(methods):
         return f"{first} Every run made {group.budget:,} client updates: the budget was equal too."
     at_budget = f"At equal client updates (B = {group.budget:,})"
-    return f"{first} {_standing(at_budget, methods, lambda method: method.equal_updates)}"
+    return f"{first} {_standing(at_budget, group, lambda method: method.equal_updates)}"
 
 
 def _counts_agree(methods: Sequence[Method]) -> bool:
@@ -34,21 +34,23 @@ def _counts_agree(methods: Sequence[Method]) -> bool:
     return len(totals) == 1 and same
 
 
-def _standing(opening: str, methods: Sequence[Method], score: Callable[[Method], Score]) -> str:
+def _standing(opening: str, group: Group, score: Callable[[Method], Score]) -> str:
+    methods = group.contenders
     scored = [(method.name, score(method)) for method in methods if score(method).estimate]
     if not scored:
         return f"{opening} there is no evaluation to compare."
     absent = [method.name for method in methods if score(method).estimate is None]
     missing = f" {listed(absent)} had no evaluation by then." if absent else ""
     leaders = [name for name, s in scored if s.rank == 1]
-    percent = next(f"{s.estimate.mean:.1f} %" for _, s in scored if s.rank == 1 and s.estimate)
+    top = next(s.estimate.mean for _, s in scored if s.rank == 1 and s.estimate)
+    reached = group.metric.in_words(top)
     if len(scored) == 1:
         alone = " (only one method was run)" if len(methods) == 1 else ""
-        return f"{opening} {leaders[0]} reaches {percent}{alone}.{missing}"
+        return f"{opening} {leaders[0]} reaches {reached}{alone}.{missing}"
     lead = "leads" if len(leaders) == 1 else "share the lead"
     rivals = [(name, s.to_best) for name, s in scored if s.rank != 1]
     noise = f"; {_noise(rivals, 'its' if len(leaders) == 1 else 'their')}" if rivals else ""
-    return f"{opening} {listed(leaders)} {lead} with {percent}{noise}.{missing}"
+    return f"{opening} {listed(leaders)} {lead} with {reached}{noise}.{missing}"
 
 
 def _noise(rivals: Sequence[Rival], whose: str) -> str:

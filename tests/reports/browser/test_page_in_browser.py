@@ -65,7 +65,7 @@ def test_the_pointer_reads_mean_and_scatter_over_seeds(page, real_runs):
     assert "Round 6" in words
     for selector, name in (("random", "Random"), ("terraform", "Terraform")):
         summaries = [RunFolder(real_runs / f"{selector}-s{s}").read_summary() for s in (0, 1)]
-        band = average_curves([s.curve for s in summaries], "round")
+        band = average_curves([[(p.round, 100 * p.accuracy) for p in s.curve] for s in summaries])
         assert f"{name}\n{band.mean[-1]:.2f} ± {band.sd[-1]:.2f}" in words
 
 
@@ -101,7 +101,7 @@ def test_bands_are_those_of_the_figures(page, real_runs, axis):
 
     drawn = page.evaluate("curves => terrafl.bands.average(curves)", curves)
 
-    band = average_curves([s.curve for s in summaries], axis)
+    band = average_curves([list(zip(c["x"], c["y"], strict=True)) for c in curves])
     assert drawn["x"] == pytest.approx(band.x.tolist())
     assert drawn["mean"] == pytest.approx(band.mean.tolist())
     assert drawn["sd"] == pytest.approx(band.sd.tolist())

@@ -75,7 +75,10 @@ class JournalFollower:
         summary = self._folder.read_summary()
         self.update(summary.rounds)
         (section,) = make_sections(compare_runs([self._folder.path]))
-        results = {f"result/{name}": float(getattr(summary, name)) for name in _RESULTS}
+        results = {
+            f"result/{name.replace('accuracy', summary.metric)}": float(getattr(summary, name))
+            for name in _RESULTS
+        }
         self._tracker.finish(results, draw_figures(section))
 
     def close(self) -> None:
@@ -93,8 +96,8 @@ def _add(event: events.Event, values: dict[str, float]) -> None:
             values["round/reports_refused"] += 1
         case events.Evaluation():
             values |= {
-                "accuracy/pooled": event.accuracy,
-                "accuracy/participating": event.accuracy_participating,
+                f"{event.metric}/pooled": event.accuracy,
+                f"{event.metric}/participating": event.accuracy_participating,
                 "cost/client_updates": event.costs.client_updates,
                 "cost/samples_trained": event.costs.samples_trained,
             }

@@ -12,13 +12,15 @@ from PIL import Image
 from torch.utils.tensorboard import SummaryWriter
 from torch.utils.tensorboard.summary import hparams
 
+from terrafl.experiments.run import read_config
 from terrafl.experiments.tracking.protocol import Parameter
+from terrafl.runs import RunFolder
 
 if TYPE_CHECKING:
     from terrafl.reports.looks import Pictures
 
 FOLDER = "tensorboard"
-_HEADLINES = ("result/accuracy", "result/client_updates", "result/samples_trained")
+_HEADLINES = ("client_updates", "samples_trained")
 
 
 class TensorBoard:
@@ -41,11 +43,13 @@ class TensorBoard:
         # SummaryWriter.add_hparams would open a second run.
         self._file = self._writer._get_file_writer()  # type: ignore[no-untyped-call]
         self._step = 0
+        # Its code needs no trust: the run that is tracked has imported it.
+        self._metric = read_config(RunFolder(run), trust=True).task.metric
 
     def start(self, parameters: Mapping[str, Parameter]) -> None:
         """Write the parameters."""
         # TensorBoard finds the metrics' values among the scalars of these names.
-        metrics = dict.fromkeys(_HEADLINES, 0.0)
+        metrics = {f"result/{name}": 0.0 for name in (self._metric, *_HEADLINES)}
         experiment, begin, self._end = hparams(dict(parameters), metrics)  # type: ignore[no-untyped-call]
         for summary in (experiment, begin):
             self._file.add_summary(summary)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
 from threading import Lock
 from typing import Any
 
@@ -45,8 +45,7 @@ class Overview:
         if seen == self._seen:
             return
         self._seen = seen
-        studies = {run.number: run.study() for run in runs if run.trace.evaluations}
-        self.sections = _sections(studies)
+        self.sections = _sections([run.study() for run in runs if run.trace.evaluations])
         self.version += 1
         self.places = {
             id(study.run.folder): (section.slug, method)
@@ -54,24 +53,24 @@ class Overview:
             for method, of_method in enumerate(section.studies)
             for study in of_method
         }
-        numbers = {id(study.run.folder): number for number, study in studies.items()}
+        known = [run for run in runs if id(run.folder) in self.places]
         plain = {
             "groups": [bundle.group_plain(section) for section in self.sections],
-            "places": [[n, *self.places[key]] for key, n in numbers.items() if key in self.places],
+            "places": [[run.number, *self.places[id(run.folder)]] for run in known],
             "html": render_sections(self.sections),
             "unreadable": self.watched.unreadable,
         }
         self.message = _message("sections", plain)
 
 
-def _sections(studies: dict[int, Study]) -> list[Section]:
+def _sections(studies: Sequence[Study]) -> list[Section]:
     """Group runs as a report does; two of one method and seed are distinguished by folder."""
-    twins = Counter(_identity(study) for study in studies.values())
+    twins = Counter(_identity(study) for study in studies)
     runs = {
         id(study.run.folder): study
         if twins[_identity(study)] == 1
         else _named(study, ", ".join(filter(None, [study.run.summary.variant, study.run.name])))
-        for study in studies.values()
+        for study in studies
     }
     try:
         comparison = compare(study.run for study in runs.values())
@@ -147,19 +146,20 @@ class Feed:
 
     def _plain(self, run: WatchedRun, sent: _Sent, start: int, end: int) -> dict[str, Any]:
         trace, place = run.trace, self.overview.places.get(id(run.folder), ("", -1))
-        plain = bundle.run_plain(run.study(), *place, run.number)
+        study = run.study()
+        plain = bundle.run_plain(study, *place, run.number)
         plain |= {
             "status": run.status,
             "done": run.done,
             "steps_from": start,
             "steps": bundle.step_columns(trace.steps[start:end]),
             "curve_from": sent.points,
-            "curve": bundle.curve_columns(trace.points(), trace.seconds(), start=sent.points),
+            "curve": bundle.curve_columns(study, start=sent.points),
         }
         sent.points = len(trace.evaluations)
         if sent.clients != len(trace.federation.ids):
             sent.clients = len(trace.federation.ids)
-            plain["federation"] = bundle.federation_columns(trace.federation)
+            plain["federation"] = asdict(trace.federation)
         return plain
 
 

@@ -80,14 +80,17 @@ class LiveServer:
                 _log.warning("the runs could not be read just now", exc_info=True)
             await asyncio.sleep(POLL_S)
 
-    def _is_ours(self, request: Request) -> bool:
-        return secrets.compare_digest(request.path_params["token"].encode(), self.token.encode())
+    def _require_token(self, request: Request) -> None:
+        from starlette.exceptions import HTTPException
+
+        token = request.path_params["token"].encode()
+        if not secrets.compare_digest(token, self.token.encode()):
+            raise HTTPException(404)
 
     async def _page(self, request: Request) -> Response:
-        from starlette.responses import HTMLResponse, PlainTextResponse
+        from starlette.responses import HTMLResponse
 
-        if not self._is_ours(request):
-            return PlainTextResponse("Not found", status_code=404)
+        self._require_token(request)
         headers = {
             "Content-Security-Policy": load_assets().policy(live=True),
             "Cache-Control": "no-store",
@@ -99,10 +102,9 @@ class LiveServer:
         return HTMLResponse(render_page([], live=True), headers=headers)
 
     async def _events(self, request: Request) -> Response:
-        from starlette.responses import PlainTextResponse, StreamingResponse
+        from starlette.responses import StreamingResponse
 
-        if not self._is_ours(request):
-            return PlainTextResponse("Not found", status_code=404)
+        self._require_token(request)
         headers = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
         return StreamingResponse(self._news(), headers=headers, media_type="text/event-stream")
 

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from terrafl.errors import RunFolderError
-from terrafl.reports.collect import Run, Unreadable, folders_with
+from terrafl.reports.collect import Run, Unreadable, folders_with, require_folder
 from terrafl.reports.resolved import Settings, settings_of
 from terrafl.reports.sections import Study
 from terrafl.reports.trace import Trace
@@ -97,8 +97,7 @@ class WatchedRun:
             try:
                 return self.folder.read_summary()
             except RunFolderError as error:
-                problem = Unreadable.of(self.name, self.folder.path, error)
-                self._summary_problem = problem.reason
+                self._summary_problem = Unreadable.of(self.name, self.folder.path, error).reason
         evaluations = self.trace.evaluations
         if not evaluations:
             return self.initial
@@ -134,11 +133,7 @@ class Watched:
 
     def __post_init__(self) -> None:
         for path in self.paths:
-            if not path.is_dir():
-                raise RunFolderError(
-                    f"{path} must be a folder that runs are in, or will be; "
-                    f"{'it is a file' if path.exists() else 'it does not exist'}: check the path."
-                )
+            require_folder(path, "a folder that runs are in, or will be")
 
     def poll(self) -> None:
         """Find new runs, forget those whose folder is gone, and read on in the others.

@@ -1,4 +1,4 @@
-/** Accuracy per round, per client update and per second, drawn by uPlot. */
+/** The score per round, per client update and per second, drawn by uPlot. */
 
 const curves = (() => {
   const AXES = [
@@ -39,6 +39,8 @@ const curves = (() => {
   function create(card, group) {
     /** @type {"round" | "updates" | "seconds"} */
     let axis = "round";
+    const {name, is_percent: percent} = group.metric;
+    const title = name.charAt(0).toUpperCase() + name.slice(1);
     /** @type {Set<string>} */
     const hidden = new Set();
     /** @type {any} */
@@ -91,7 +93,7 @@ const curves = (() => {
           continue;
         const i = bands.nearest(band.x, at);
         if (axis === "round") place = band.x[i];
-        const scatter = band.seeds > 1 ? ` ± ${numbers.fixed(band.sd[i])}` : "";
+        const scatter = band.seeds > 1 ? ` ± ${numbers.score(band.sd[i], percent)}` : "";
         rows.push({
           value: band.mean[i],
           line: dom.html(
@@ -99,19 +101,18 @@ const curves = (() => {
             {class: "tip-row"},
             swatch(method.style),
             dom.html("span", {}, method.name),
-            dom.html("b", {}, `${numbers.fixed(band.mean[i])}${scatter}`),
+            dom.html("b", {}, `${numbers.score(band.mean[i], percent)}${scatter}`),
           ),
         });
       }
       rows.sort((a, b) => b.value - a.value);
       const unit = AXES.find(({value}) => value === axis)?.unit ?? "";
       const amount = axis === "seconds" ? numbers.fixed(place, 2) : numbers.whole(place);
-      const score = group.metric === "Accuracy" ? "accuracy" : group.metric;
-      const title =
-        axis === "round" ? `Round ${amount}, ${score} in %` : `${amount} ${unit}, ${score} in %`;
+      const score = percent ? `${name} in %` : name;
+      const where = axis === "round" ? `Round ${amount}` : `${amount} ${unit}`;
       const box = u.over.getBoundingClientRect();
       tip.show(box.left + left, box.top + Math.max(0, top), [
-        dom.html("div", {class: "tip-title"}, title),
+        dom.html("div", {class: "tip-title"}, `${where}, ${score}`),
         ...rows.map(({line}) => line),
       ]);
     }
@@ -168,7 +169,7 @@ const curves = (() => {
                 /** @type {any} */ _,
                 /** @type {number} */ low,
                 /** @type {number} */ high,
-              ) => uPlot.rangeNum(low ?? 0, high ?? 100, 0.06, true),
+              ) => uPlot.rangeNum(low ?? 0, high ?? (percent ? 100 : 1), 0.06, true),
             },
           },
           series,
@@ -193,7 +194,7 @@ const curves = (() => {
               stroke: ink,
               grid: line,
               ticks: {show: false},
-              label: `${group.metric} (%)`,
+              label: percent ? `${title} (%)` : title,
               labelSize: 20,
               size: 40,
               font: "12px system-ui, sans-serif",
@@ -208,11 +209,11 @@ const curves = (() => {
       plot.over.addEventListener("mouseleave", tip.hide);
       const last = visible.map(
         ({method, band}) =>
-          band && `${method.name} ${numbers.fixed(band.mean[band.mean.length - 1])}`,
+          band && `${method.name} ${numbers.score(band.mean[band.mean.length - 1], percent)}`,
       );
       canvas.setAttribute(
         "aria-label",
-        `${group.metric} in percent ${unit?.text.toLowerCase()}, at the end: ${last.join(", ")}`,
+        `${title}${percent ? " in percent" : ""} ${unit?.text.toLowerCase()}, at the end: ${last.join(", ")}`,
       );
       if (!visible.length) canvas.setAttribute("aria-label", "No evaluation to draw yet");
       card.classList.toggle("empty", !visible.length);

@@ -56,7 +56,9 @@ const live = (() => {
     box.replaceChildren(
       ...(runs.length || unreadable.length
         ? runs.map((run) => {
-            const accuracy = run.curve.accuracy[run.curve.accuracy.length - 1];
+            const score = run.curve.accuracy[run.curve.accuracy.length - 1];
+            const {name, is_percent: percent} = run.metric;
+            const shown = score == null ? "–" : numbers.score(score, percent);
             return dom.html(
               "div",
               {class: `run ${run.status}`},
@@ -71,7 +73,7 @@ const live = (() => {
                 {},
                 `${numbers.whole(run.done)} of ${numbers.whole(run.planned)} rounds`,
               ),
-              dom.html("b", {}, accuracy == null ? "–" : `${numbers.fixed(accuracy)} %`),
+              dom.html("b", {}, percent ? `${shown} %` : `${name} ${shown}`),
               dom.html("span", {class: "status"}, run.status),
             );
           })

@@ -9,11 +9,12 @@
  * @typedef {{ids: string[], sizes: number[], distances: number[], labels: number[],
  *   listed: boolean}} Federation
  * @typedef {{name: string, style: number}} Method
- * @typedef {{slug: string, title: string, budget: number, metric: string,
+ * @typedef {{name: string, is_percent: boolean}} Metric
+ * @typedef {{slug: string, title: string, budget: number, metric: Metric,
  *   methods: Method[]}} Group
  * @typedef {{id: number, name: string, group: string, method: number, seed: number, eta: number,
- *   planned: number, done: number, status: string, signal: string, federation: Federation,
- *   curve: Curve, steps: Steps, taken: number[] | null,
+ *   planned: number, done: number, status: string, signal: string, metric: Metric,
+ *   federation: Federation, curve: Curve, steps: Steps, taken: number[] | null,
  *   index: StepIndex | null}} Run
  * @typedef {{start: number[], rounds: number[], of: Map<number, number[]>}} StepIndex
  * @typedef {{iteration: number, clients: number[], values: (number | null)[], q1: number, q3: number,

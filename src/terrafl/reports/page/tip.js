@@ -37,5 +37,7 @@ const numbers = (() => {
     value == null
       ? "–"
       : Number(value.toPrecision(3)).toLocaleString("en", {maximumSignificantDigits: 3});
-  return {fixed, whole, short};
+  /** A score: percent, or a plain number. @param {number} value @param {boolean} percent */
+  const score = (value, percent) => fixed(value, percent ? 2 : 4);
+  return {fixed, whole, short, score};
 })();
