@@ -193,6 +193,7 @@ class RunConfig:
             seed=self.seed,
             profile=self.profile,
             variant=self.variant,
+            algorithm_variant=self.algorithm_variant,
             experiment=self.experiment,
         )
 
@@ -214,18 +215,22 @@ class RunConfig:
         return variant_of(self.selector, below.get(type(self.selector).name, {}))
 
     @property
+    def algorithm_variant(self) -> str:
+        """The algorithm's settings that differ from its defaults, and the server averaging."""
+        average = "" if self.average is None else f"average={self.average.half_life:g}"
+        return ",".join(filter(None, [variant_of(self.algorithm, {}), average]))
+
+    @property
     def run_name(self) -> str:
         """A name for the run's folder: selector, algorithm, their changed settings, and seed."""
         parts = [type(self.selector).name, self.variant]
-        for part in (self.algorithm, self.aggregation):
-            if part is not None:
-                parts += [type(part).name, variant_of(part, {})]
+        parts += [type(self.algorithm).name, self.algorithm_variant]
+        if self.aggregation is not None:
+            parts += [type(self.aggregation).name, variant_of(self.aggregation, {})]
         if self.guard is not None:
             parts += ["guard", variant_of(self.guard, {})]
         if self.attack is not None:
             parts += [self.attack.kind]
-        if self.average is not None:
-            parts += [f"average={self.average.half_life:g}"]
         parts += [f"s{self.seed}"]
         return "-".join(filter(None, parts)).replace("/", "_")
 

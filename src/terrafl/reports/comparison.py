@@ -120,6 +120,8 @@ class Group:
         Smallest total of samples trained.
     methods
         In the paper's order.
+    algorithm_variant
+        The algorithm's settings that differ from its defaults.
     """
 
     problem: Problem
@@ -127,11 +129,12 @@ class Group:
     budget: int
     sample_budget: int
     methods: tuple[Method, ...]
+    algorithm_variant: str = ""
 
     @property
     def title(self) -> str:
         """The heading: the problem and the algorithm."""
-        return f"{self.problem.name}, {algorithm_name(self.algorithm)}"
+        return f"{self.problem.name}, {algorithm_name(self.algorithm, self.algorithm_variant)}"
 
     @property
     def metric(self) -> Metric:
@@ -185,13 +188,13 @@ def compare(runs: Iterable[Run], outside: Collection[tuple[str, str]] = ()) -> C
     outside
         Selector and variant of methods that are compared with the best and not ranked.
     """
-    groups: dict[tuple[Problem, str], list[Run]] = defaultdict(list)
+    groups: dict[tuple[Problem, str, str], list[Run]] = defaultdict(list)
     for run in runs:
         s = run.summary
         problem = Problem(s.scenario, s.dataset, s.model, s.profile, s.experiment, s.metric)
-        groups[problem, s.algorithm].append(run)
+        groups[problem, s.algorithm, s.algorithm_variant].append(run)
     ordered = sorted(
-        groups, key=lambda key: (key[0].name, key[0].dataset, key[0].model, key[1], key)
+        groups, key=lambda key: (key[0].name, key[0].dataset, key[0].model, key[1:], key)
     )
     return Comparison(tuple(_group(*key, groups[key], outside) for key in ordered))
 
@@ -211,6 +214,7 @@ def accuracy_at(summary: Summary, budget: int, unit: Unit = "client_updates") ->
 def _group(
     problem: Problem,
     algorithm: str,
+    algorithm_variant: str,
     runs: Sequence[Run],
     outside: Collection[tuple[str, str]],
 ) -> Group:
@@ -245,7 +249,7 @@ def _group(
             keys, cohorts, last_round, equal_updates, at_samples, strict=True
         )
     )
-    return Group(problem, algorithm, budget, sample_budget, methods)
+    return Group(problem, algorithm, budget, sample_budget, methods, algorithm_variant)
 
 
 def _one_per_seed(runs: Sequence[Run]) -> tuple[Run, ...]:

@@ -17,7 +17,19 @@ SELECTORS: Mapping[str, str] = {
 }
 """The methods of the paper, in its order."""
 
-_ALGORITHMS = {"fedavg": "FedAvg", "fedprox": "FedProx"}
+_ALGORITHMS = {
+    "fedavg": "FedAvg",
+    "fedprox": "FedProx",
+    "fedavgm": "FedAvgM",
+    "fedadagrad": "FedAdagrad",
+    "fedadam": "FedAdam",
+    "fedyogi": "FedYogi",
+    "fednova": "FedNova",
+    "scaffold": "SCAFFOLD",
+    "feddyn": "FedDyn",
+    "feddc": "FedDC",
+    "moon": "MOON",
+}
 
 
 def method_name(selector: str, variant: str = "") -> str:
@@ -47,6 +59,7 @@ def method_order(selector: str, variant: str = "") -> tuple[int, str, list[str |
     return (place, selector, [int(part) if i % 2 else part for i, part in enumerate(parts)])
 
 
-def algorithm_name(algorithm: str) -> str:
+def algorithm_name(algorithm: str, variant: str = "") -> str:
     """Return the display name of an algorithm."""
-    return on_one_line(_ALGORITHMS.get(algorithm, algorithm))
+    name = _ALGORITHMS.get(algorithm, algorithm)
+    return on_one_line(f"{name} ({variant})" if variant else name)

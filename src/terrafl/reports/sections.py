@@ -124,7 +124,10 @@ class Section:
 
 def make_sections(comparison: Comparison, studied: Callable[[Run], Study] = study) -> list[Section]:
     """Read the folders of a comparison's runs, group by group."""
-    slugs = _slugs(f"{group.problem.name} {group.algorithm}" for group in comparison.groups)
+    slugs = _slugs(
+        f"{group.problem.name} {group.algorithm} {group.algorithm_variant}"
+        for group in comparison.groups
+    )
     return [
         Section(
             slug,

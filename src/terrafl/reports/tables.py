@@ -56,6 +56,7 @@ def _row(group: Group, method: Method) -> Row:
     return {
         **asdict(group.problem),
         "algorithm": group.algorithm,
+        "algorithm_variant": group.algorithm_variant,
         "selector": method.selector,
         "variant": method.variant,
         "num_seeds": len(method.seeds),
@@ -135,6 +136,11 @@ def to_latex(comparison: Comparison) -> str:
 
 def _title(group: Group) -> str:
     problem = group.problem
-    words = [problem.name, problem.model, problem.profile, algorithm_name(group.algorithm)]
+    words = [
+        problem.name,
+        problem.model,
+        problem.profile,
+        algorithm_name(group.algorithm, group.algorithm_variant),
+    ]
     score = "" if group.metric.is_percent else group.metric.name
     return ", ".join(filter(None, [*words, score]))

@@ -34,6 +34,9 @@ class Labels:
         The sweep's profile (``paper``, ``laptop``, ``smoke``), empty outside a sweep.
     variant
         The selector's settings that differ from its defaults, empty if none does.
+    algorithm_variant
+        The algorithm's settings that differ from its defaults, and the half-life of server
+        averaging, empty if there are none.
     experiment
         Digest of all settings but seed and selector: runs that may be compared share it.
     """
@@ -46,6 +49,7 @@ class Labels:
     seed: int
     profile: str
     variant: str
+    algorithm_variant: str = ""
     experiment: str = ""
 
 
