@@ -83,19 +83,6 @@ class Measurement:
         require(self.wire_bytes >= 0, f"wire_bytes of {self.name}", self.wire_bytes, must)
         object.__setattr__(self, "metric", self.metric or self.name)
 
-    @property
-    def is_checkable(self) -> bool:
-        """Whether it is a number that the server can measure again."""
-        return self.source == "server" and self.shape is None
-
-    def measured(
-        self, vector: Vector, received: Vector, final_layer: FinalLayer | None
-    ) -> Measured:
-        """Return the value that the server measures."""
-        assert self.function is not None
-        value: Measured = self.function(vector, received, final_layer)
-        return float(value) if self.shape is None else value
-
 
 _REGISTRY: dict[Need, Measurement] = {}
 
@@ -176,14 +163,19 @@ def measure(
     final_layer
         Where the final layer lies; ``None`` leaves out what depends on it.
     """
-    found = [
-        m
-        for m in _REGISTRY.values()
-        if m.name in needs
-        and m.source == "server"
-        and not (m.uses_final_layer and final_layer is None)
-    ]
-    return {m.name: m.measured(vector, received, final_layer) for m in found}
+    found: dict[Need, Measured] = {}
+    for name, m in _REGISTRY.items():
+        is_known = final_layer is not None or not m.uses_final_layer
+        if name in needs and m.source == "server" and m.function is not None and is_known:
+            value = m.function(vector, received, final_layer)
+            found[name] = float(value) if m.shape is None else value
+    return found
+
+
+def checkable_values(report: Report) -> dict[Need, Measured]:
+    """Return the numbers in a report that the server can measure again."""
+    checkable = [n for n, m in _REGISTRY.items() if m.source == "server" and m.shape is None]
+    return {n: value for n in checkable if (value := report.value(n)) is not None}
 
 
 def collect(
