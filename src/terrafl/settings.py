@@ -54,21 +54,6 @@ def _value(value: object) -> object:
     return value
 
 
-def dotted(plain: Mapping[str, Any], prefix: str = "") -> Plain:
-    """Return nested settings on one level, their names joined by dots.
-
-    Examples
-    --------
-    >>> dotted({"rounds": 5, "selector": {"name": "terraform", "search_range": ["Q1", "Q3"]}})
-    {'rounds': 5, 'selector.name': 'terraform', 'selector.search_range': ['Q1', 'Q3']}
-    """
-    flat: Plain = {}
-    for key, value in plain.items():
-        nested = isinstance(value, Mapping)
-        flat |= dotted(value, f"{prefix}{key}.") if nested else {prefix + key: value}
-    return flat
-
-
 def named(catalogue: Mapping[str, type[Built]], plain: Mapping[str, object], where: str) -> Built:
     """Build an object of the catalogue from its name and settings.
 

@@ -12,8 +12,8 @@ from terrafl.experiments.config_layers import read_toml
 from terrafl.provenance import DECISIVE, user_code, versions
 from terrafl.runs import RunFolder
 from terrafl.runs.checkpoint import Checkpoint
+from terrafl.runs.config_file import dotted
 from terrafl.selection.needs import known
-from terrafl.settings import dotted
 
 _log = logging.getLogger(__name__)
 
@@ -29,7 +29,7 @@ def conditions(config: RunConfig) -> dict[str, str]:
     A checkpoint keeps them, so that an edit of the configuration file is noticed.
     """
     now = versions()
-    settings = {name: json.dumps(v, default=str) for name, v in dotted(config.to_plain()).items()}
+    settings = {name: json.dumps(v, default=str) for name, v in dotted(config.to_plain())}
     needs = config.selector.needs
     modules = [m.module for m in known().values() if m.name in needs]
     code = user_code(config.parts.values(), modules)
