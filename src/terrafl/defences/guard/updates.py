@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from terrafl.records import Vector
-
-Floats = NDArray[np.float64]
+from terrafl.records import Floats, Vector
 
 _BLOCK = 1 << 16
 _NORMAL = 1.4826  # a normal distribution's standard deviation in units of its MAD

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from terrafl.defences.robust.rule import Tolerant
-from terrafl.records import Update, Vector
+from terrafl.records import Floats, Update, Vector
 
 _BLOCK = 1 << 14
 
@@ -47,7 +47,7 @@ class Median(Tolerant):
         """Return the median."""
         low, high = (len(updates) - 1) // 2, len(updates) // 2
 
-        def middle(part: Sorted) -> NDArray[np.float64]:
+        def middle(part: Sorted) -> Floats:
             return np.asarray(part[[low, high]].mean(axis=0, dtype=np.float64))
 
         return _by_coordinate(updates, middle)
@@ -72,16 +72,14 @@ class TrimmedMean(Tolerant):
     def mean(self, received: Vector, updates: Sequence[Update]) -> Vector:
         """Return the trimmed mean."""
 
-        def inner(part: Sorted) -> NDArray[np.float64]:
+        def inner(part: Sorted) -> Floats:
             kept = part[self.attackers : len(part) - self.attackers]
             return np.asarray(kept.mean(axis=0, dtype=np.float64))
 
         return _by_coordinate(updates, inner)
 
 
-def _by_coordinate(
-    updates: Sequence[Update], rule: Callable[[Sorted], NDArray[np.float64]]
-) -> Vector:
+def _by_coordinate(updates: Sequence[Update], rule: Callable[[Sorted], Floats]) -> Vector:
     """Apply a rule to the sorted values of every coordinate, a cache's worth at a time."""
     result = np.empty_like(updates[0].vector)
     for start in range(0, len(result), _BLOCK):

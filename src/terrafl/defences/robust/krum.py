@@ -13,16 +13,15 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from terrafl.algorithms.average import weighted_mean
 from terrafl.defences.guard.updates import squared_distance
 from terrafl.defences.robust.rule import Tolerant
 from terrafl.errors import require
-from terrafl.records import Update, Vector
+from terrafl.records import Floats, Update, Vector
 
 
-def krum_scores(updates: Sequence[Update], attackers: int) -> NDArray[np.float64]:
+def krum_scores(updates: Sequence[Update], attackers: int) -> Floats:
     r"""Return how far each model lies from its nearest neighbours.
 
     .. math:: s_k = \sum_{j \in N_k} \|\theta^k - \theta^j\|^2
