@@ -6,10 +6,9 @@ What :mod:`terrafl.simulation.federation` is to simulated clients, this is to no
 from __future__ import annotations
 
 import logging
-import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeGuard
+from typing import ClassVar, TypeGuard, cast
 
 import numpy as np
 from flwr.app import ArrayRecord, ConfigRecord, Message, MetricRecord
@@ -27,11 +26,18 @@ from terrafl.federation.protocol import (
     TrainResult,
 )
 from terrafl.flower import wire
-from terrafl.flower.exchange import Arrival, exchange
+from terrafl.flower.exchange import exchange
 from terrafl.flower.history import History
 from terrafl.flower.model_arrays import ModelArrays, to_numpy
 from terrafl.flower.questions import answer_in, model_question
-from terrafl.flower.reply_checks import Reply, checked_reply, metrics_of, odd_metrics, too_large
+from terrafl.flower.reply_checks import (
+    Reply,
+    checked_reply,
+    is_finite,
+    metrics_of,
+    odd_metrics,
+    too_large,
+)
 from terrafl.flower.roster import Roster
 from terrafl.flower.subset import SubsetGrid, nodes_to_evaluate, taking_everybody, weight_key
 from terrafl.records import Population, Refusal, Report, State, Update, Vector
@@ -68,6 +74,9 @@ class FlowerFederation:
     accuracy_key
         The metric that is the accuracy.
     """
+
+    clients_keep_model: ClassVar[bool] = False  # every message carries the model
+    uploads_on_demand: ClassVar[bool] = False  # and so does every reply to a training request
 
     grid: Grid
     strategy: Strategy
@@ -106,16 +115,6 @@ class FlowerFederation:
         """Size of the arrays."""
         return self.model.num_bytes
 
-    @property
-    def clients_keep_model(self) -> bool:
-        """Every message carries the model."""
-        return False
-
-    @property
-    def uploads_on_demand(self) -> bool:
-        """A reply to a training request carries the model."""
-        return False
-
     def describe(self) -> Sequence[events.Event]:
         """Describe the clients that have connected; a server does not see labels."""
         return [self.roster.describe()]
@@ -142,13 +141,18 @@ class FlowerFederation:
         online = self.roster.online(self.grid)
         nodes = {client: online[client] for client in request.clients if client in online}
         record = self.model.record_of(request.model)
-        done = exchange(self.grid, self._requests(request, record, nodes), self.timeout_s)
-        self.roster.owe(done.owing, request.round)
-        sent = to_numpy(record)
+        messages = self._requests(request, record, nodes)
+        arrivals, owing = exchange(self.grid, messages, self.timeout_s)
+        self.roster.owe(owing, request.round)
+        sent, key = to_numpy(record), weight_key(self.strategy)
         replies: dict[str, Reply] = {}
         faults = {c: "the client is not connected" for c in request.clients if c not in nodes}
         for client, node in nodes.items():
-            reply = self._checked(done.arrivals.get(node), node, sent)
+            if node not in arrivals:
+                faults[client] = f"no reply within {self.timeout_s:g} s"
+                continue
+            message = arrivals[node].message
+            reply = checked_reply(message, node_id=node, sent=sent, weight_key=key)
             if isinstance(reply, Reply):
                 replies[client] = reply
             else:
@@ -164,7 +168,7 @@ class FlowerFederation:
                 samples = known if started else 0
                 results.append(Refusal(client, faults[client], started=started, samples=samples))
             else:
-                seconds = done.arrivals[nodes[client]].seconds
+                seconds = arrivals[nodes[client]].seconds
                 results.append(self._update(client, replies[client], seconds, request))
         self.roster.learn([r.report for r in results if isinstance(r, Update)])
         return results
@@ -177,18 +181,10 @@ class FlowerFederation:
             return []
         config = self.train_config.copy()
         config[wire.ROUND], config[wire.ITERATION] = request.round, request.iteration
-        grid = SubsetGrid(self.grid, nodes.values())
+        grid = cast("Grid", SubsetGrid(self.grid, nodes.values()))
         with taking_everybody(self.strategy):
             step = request.step + 1
             return list(self.strategy.configure_train(step, record.copy(), config, grid))
-
-    def _checked(
-        self, arrival: Arrival | None, node: int, sent: Mapping[str, np.ndarray]
-    ) -> Reply | str:
-        if arrival is None:
-            return f"no reply within {self.timeout_s:g} s"
-        key = weight_key(self.strategy)
-        return checked_reply(arrival.message, node_id=node, sent=sent, weight_key=key)
 
     def _update(self, client: str, reply: Reply, seconds: float, request: TrainRequest) -> Update:
         vector = self.model.layout.vector(reply.arrays)
@@ -220,7 +216,7 @@ class FlowerFederation:
         record = self.model.record_of(question.model)
         what = question.what
         messages = [model_question(nodes[c], what, record, rows[c]) for c in rows]
-        arrivals = exchange(self.grid, messages, self.timeout_s).arrivals
+        arrivals, _ = exchange(self.grid, messages, self.timeout_s)
         answers = {node: answer_in(arrival.message, what) for node, arrival in arrivals.items()}
         values = [answers.get(nodes.get(client, -1), np.nan) for client in question.clients]
         sizes = self.roster.sizes
@@ -251,7 +247,7 @@ class FlowerFederation:
         return Evaluation(
             score=float(accuracy),
             score_participating=float(own) if _is_score(own) else float(accuracy),
-            loss=float(loss) if _is_finite(loss) else None,
+            loss=float(loss) if is_finite(loss) else None,
         )
 
     def evaluate_centrally(self, number: int, record: ArrayRecord) -> MetricRecord | None:
@@ -261,7 +257,7 @@ class FlowerFederation:
             _log.info("evaluation on the server: %s", metrics)
             if metrics is not None:
                 accuracy = metrics.get(self.accuracy_key)
-                possible = not _is_finite(accuracy) or _is_score(accuracy)
+                possible = not is_finite(accuracy) or _is_score(accuracy)
                 require(possible, self.accuracy_key, accuracy, "a fraction of at most 1")
                 self.history.central[number] = metrics
         return self.history.central.get(number)
@@ -273,9 +269,9 @@ class FlowerFederation:
         if len(nodes) < wanted:
             _log.warning("evaluation needs %d nodes and is left out: %d", wanted, len(nodes))
             return
-        grid = SubsetGrid(self.grid, nodes)
+        grid = cast("Grid", SubsetGrid(self.grid, nodes))
         messages = self.strategy.configure_evaluate(number, record, self.evaluate_config, grid)
-        arrivals = exchange(self.grid, messages, self.timeout_s).arrivals
+        arrivals, _ = exchange(self.grid, messages, self.timeout_s)
         # Sums depend on their order in the last digits, and Flower draws nodes at random.
         replies = {self.roster.name(node): arrival.message for node, arrival in arrivals.items()}
         metrics = {name: metrics_of(replies[name]) for name in sorted(replies)}
@@ -298,8 +294,4 @@ class FlowerFederation:
 
 
 def _is_score(value: object) -> TypeGuard[int | float]:
-    return _is_finite(value) and value <= 1
-
-
-def _is_finite(value: object) -> TypeGuard[int | float]:
-    return isinstance(value, int | float) and math.isfinite(value)
+    return is_finite(value) and value <= 1

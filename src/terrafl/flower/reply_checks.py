@@ -12,12 +12,14 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median_low
+from typing import TypeGuard
 
 import numpy as np
 from flwr.app import ArrayRecord, Message
 from numpy.typing import NDArray
 
-Arrays = Mapping[str, NDArray[np.generic]]
+from terrafl.flower.model_arrays import Arrays
+
 Metrics = Mapping[str, int | float | list[int] | list[float]]
 
 MOST_TIMES_MEDIAN = 100
@@ -72,7 +74,7 @@ def metrics_of(message: Message) -> Metrics | str:
     metrics = dict(records[0].items())
     for name, value in metrics.items():
         numbers = value if isinstance(value, list) else [value]
-        if not all(_is_finite(number) for number in numbers):
+        if not all(is_finite(number) for number in numbers):
             return f"metric {_short(name)} must be finite, got {_short(value)}"
     return metrics
 
@@ -121,8 +123,9 @@ def _arrays(records: Sequence[ArrayRecord], sent: Arrays) -> Arrays | str:
     record = records[0]
     missing, extra = sent.keys() - record.keys(), record.keys() - sent.keys()
     if missing or extra:
-        wrong = f"missing {_keys(missing)}" if missing else f"not asked for: {_keys(extra)}"
-        return f"arrays must be those that were sent; {wrong}"
+        wrong = _short(", ".join(sorted(missing or extra)), 100)
+        how = "missing" if missing else "not asked for:"
+        return f"arrays must be those that were sent; {how} {wrong}"
     arrays: dict[str, NDArray[np.generic]] = {}
     for key, original in sent.items():
         try:
@@ -143,7 +146,8 @@ def _array_fault(array: NDArray[np.generic], original: NDArray[np.generic]) -> s
     return "" if np.isfinite(array).all() else "must be finite, and is not"
 
 
-def _is_finite(number: object) -> bool:
+def is_finite(number: object) -> TypeGuard[int | float]:
+    """Return whether a value is a number that a float can hold."""
     try:
         return isinstance(number, int | float) and math.isfinite(number)
     except OverflowError:  # an integer beyond the largest float
@@ -158,10 +162,6 @@ def _form(metrics: Metrics) -> tuple[tuple[str, int], ...]:
 def _names(form: Sequence[tuple[str, int]]) -> str:
     shown = [name if length < 0 else f"{name}[{length}]" for name, length in form]
     return _short(", ".join(shown) or "nothing", 200)
-
-
-def _keys(keys: Iterable[str]) -> str:
-    return _short(", ".join(sorted(keys)), 100)
 
 
 def _short(value: object, most: int = 60) -> str:
