@@ -8,12 +8,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, TypeGuard, cast
+from typing import TYPE_CHECKING, ClassVar, TypeGuard, cast
 
 import numpy as np
 from flwr.app import ArrayRecord, ConfigRecord, Message, MetricRecord
 from flwr.serverapp import Grid
-from flwr.serverapp.strategy import Strategy
 
 from terrafl.errors import require
 from terrafl.federation.protocol import (
@@ -30,14 +29,7 @@ from terrafl.flower.exchange import exchange
 from terrafl.flower.history import History
 from terrafl.flower.model_arrays import ModelArrays, to_numpy
 from terrafl.flower.questions import answer_in, model_question
-from terrafl.flower.reply_checks import (
-    Reply,
-    checked_reply,
-    is_finite,
-    metrics_of,
-    odd_metrics,
-    too_large,
-)
+from terrafl.flower.reply_checks import Reply, checked_reply, metrics_of, odd_metrics, too_large
 from terrafl.flower.roster import Roster
 from terrafl.flower.subset import SubsetGrid, nodes_to_evaluate, taking_everybody, weight_key
 from terrafl.records import Population, Refusal, Report, State, Update, Vector
@@ -45,6 +37,10 @@ from terrafl.runs import events
 from terrafl.seeds import stream
 from terrafl.selection.final_layer import FinalLayer
 from terrafl.selection.needs import collect, measure
+from terrafl.selection.report import is_finite
+
+if TYPE_CHECKING:
+    from terrafl.flower.strategy import ClientSelection
 
 _log = logging.getLogger(__name__)
 
@@ -57,43 +53,37 @@ class FlowerFederation:
 
     Parameters
     ----------
-    grid, strategy
-        Where the nodes are, and who writes the messages.
+    grid
+        Where the nodes are.
+    settings
+        Whose strategy writes the messages, and how long clients are waited for.
     model, history
         The global model and the metrics, shared with the algorithm.
-    roster
-        Which node is which client.
-    clients_per_round, seed, epochs
-        As of :class:`terrafl.flower.ClientSelection`.
-    timeout_s, wait_s
-        Longest wait for replies, and for clients to connect.
+    timeout_s
+        Longest wait for replies.
     train_config, evaluate_config
         What is sent with every request.
     evaluate_fn
         Evaluates the model on the server, if given.
-    accuracy_key
-        The metric that is the accuracy.
     """
 
     clients_keep_model: ClassVar[bool] = False  # every message carries the model
     uploads_on_demand: ClassVar[bool] = False  # and so does every reply to a training request
 
     grid: Grid
-    strategy: Strategy
+    settings: ClientSelection
     model: ModelArrays
     history: History
-    roster: Roster
-    clients_per_round: int
-    seed: int
-    epochs: int
     timeout_s: float
-    wait_s: float
     train_config: ConfigRecord
     evaluate_config: ConfigRecord
     evaluate_fn: Evaluate | None
-    accuracy_key: str
+    roster: Roster = field(init=False)
     _round: int = field(default=0, init=False)
     _has_waited: bool = field(default=False, init=False)
+
+    def __post_init__(self) -> None:
+        self.roster = Roster(self.settings.identity)
 
     @property
     def population(self) -> Population:
@@ -128,9 +118,11 @@ class FlowerFederation:
                 return len(there) >= 1
             if waiting_for:
                 return set(waiting_for) <= set(there)
-            return len(there) >= self.clients_per_round
+            return len(there) >= self.settings.clients_per_round
 
-        refused = self.roster.wait(self.grid, enough, wait_s=self.wait_s, answer_s=self.timeout_s)
+        refused = self.roster.wait(
+            self.grid, enough, wait_s=self.settings.wait_s, answer_s=self.timeout_s
+        )
         self._has_waited = True
         late, online = self.roster.late(self.grid), self.roster.online(self.grid)
         available = self.roster.available(self.population, online, round)
@@ -144,7 +136,7 @@ class FlowerFederation:
         messages = self._requests(request, record, nodes)
         arrivals, owing = exchange(self.grid, messages, self.timeout_s)
         self.roster.owe(owing, request.round)
-        sent, key = to_numpy(record), weight_key(self.strategy)
+        sent, key = to_numpy(record), weight_key(self.settings.strategy)
         replies: dict[str, Reply] = {}
         faults = {c: "the client is not connected" for c in request.clients if c not in nodes}
         for client, node in nodes.items():
@@ -163,7 +155,7 @@ class FlowerFederation:
         results: list[TrainResult] = []
         for client in request.clients:
             if client in faults:
-                known = self.epochs * self.roster.sizes.get(client, 0)
+                known = self.settings.epochs * self.roster.sizes.get(client, 0)
                 started = client in nodes
                 samples = known if started else 0
                 results.append(Refusal(client, faults[client], started=started, samples=samples))
@@ -182,9 +174,9 @@ class FlowerFederation:
         config = self.train_config.copy()
         config[wire.ROUND], config[wire.ITERATION] = request.round, request.iteration
         grid = cast("Grid", SubsetGrid(self.grid, nodes.values()))
-        with taking_everybody(self.strategy):
+        with taking_everybody(self.settings.strategy):
             step = request.step + 1
-            return list(self.strategy.configure_train(step, record.copy(), config, grid))
+            return list(self.settings.strategy.configure_train(step, record.copy(), config, grid))
 
     def _update(self, client: str, reply: Reply, seconds: float, request: TrainRequest) -> Update:
         vector = self.model.layout.vector(reply.arrays)
@@ -203,7 +195,7 @@ class FlowerFederation:
                 seconds=seconds,
             ),
             vector=vector,
-            samples=self.epochs * reply.num_examples,
+            samples=self.settings.epochs * reply.num_examples,
             duration_s=seconds,
             metrics=reply.metrics,
             source=reply,
@@ -228,7 +220,7 @@ class FlowerFederation:
         size, sample_size = self.roster.sizes[client], question.sample_size
         if sample_size is None or sample_size >= size:
             return None
-        draw = stream(self.seed, "loss", round=question.round, client=client)
+        draw = stream(self.settings.seed, "loss", round=question.round, client=client)
         rows: list[int] = draw.choice(size, size=sample_size, replace=False).tolist()
         return rows
 
@@ -239,10 +231,10 @@ class FlowerFederation:
             self._evaluate_on_nodes(number, record)
         federated = self.history.evaluate.get(number)
         metrics = self.evaluate_centrally(number, record) if self.evaluate_fn else federated
-        accuracy = metrics.get(self.accuracy_key) if metrics is not None else None
+        accuracy = metrics.get(self.settings.accuracy_key) if metrics is not None else None
         if metrics is None or not _is_score(accuracy):
             return None
-        own = federated.get(self.accuracy_key) if federated is not None else None
+        own = federated.get(self.settings.accuracy_key) if federated is not None else None
         loss = metrics.get("loss")
         return Evaluation(
             score=float(accuracy),
@@ -256,28 +248,30 @@ class FlowerFederation:
             metrics = self.evaluate_fn(number, record)
             _log.info("evaluation on the server: %s", metrics)
             if metrics is not None:
-                accuracy = metrics.get(self.accuracy_key)
+                accuracy = metrics.get(self.settings.accuracy_key)
                 possible = not is_finite(accuracy) or _is_score(accuracy)
-                require(possible, self.accuracy_key, accuracy, "a fraction of at most 1")
+                require(possible, self.settings.accuracy_key, accuracy, "a fraction of at most 1")
                 self.history.central[number] = metrics
         return self.history.central.get(number)
 
     def _evaluate_on_nodes(self, number: int, record: ArrayRecord) -> None:
         """Let the strategy evaluate, unless it would wait for nodes that are not there."""
         nodes = list(self.grid.get_node_ids())
-        wanted = nodes_to_evaluate(self.strategy, len(nodes))
+        wanted = nodes_to_evaluate(self.settings.strategy, len(nodes))
         if len(nodes) < wanted:
             _log.warning("evaluation needs %d nodes and is left out: %d", wanted, len(nodes))
             return
         grid = cast("Grid", SubsetGrid(self.grid, nodes))
-        messages = self.strategy.configure_evaluate(number, record, self.evaluate_config, grid)
+        messages = self.settings.strategy.configure_evaluate(
+            number, record, self.evaluate_config, grid
+        )
         arrivals, _ = exchange(self.grid, messages, self.timeout_s)
         # Sums depend on their order in the last digits, and Flower draws nodes at random.
         replies = {self.roster.name(node): arrival.message for node, arrival in arrivals.items()}
         metrics = {name: metrics_of(replies[name]) for name in sorted(replies)}
         valid = {name: m for name, m in metrics.items() if not isinstance(m, str)}
         odd = odd_metrics(valid)
-        aggregated = self.strategy.aggregate_evaluate(
+        aggregated = self.settings.strategy.aggregate_evaluate(
             number, [replies[name] for name in valid if name not in odd]
         )
         if aggregated is not None:

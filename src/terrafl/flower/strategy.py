@@ -21,7 +21,7 @@ from terrafl.flower.federation import Evaluate, FlowerFederation
 from terrafl.flower.history import History
 from terrafl.flower.labels import labels_of, settings_of
 from terrafl.flower.model_arrays import ModelArrays
-from terrafl.flower.roster import Identity, Roster
+from terrafl.flower.roster import Identity
 from terrafl.flower.run_folder import begin, finish
 from terrafl.flower.subset import wrapped
 from terrafl.runs import RunFolder
@@ -155,19 +155,13 @@ class ClientSelection(Strategy):
         history = History()
         federation = FlowerFederation(
             grid=grid,
-            strategy=self.strategy,
+            settings=self,
             model=model,
             history=history,
-            roster=Roster(self.identity),
-            clients_per_round=self.clients_per_round,
-            seed=self.seed,
-            epochs=self.epochs,
             timeout_s=timeout,
-            wait_s=self.wait_s,
             train_config=train_config,
             evaluate_config=evaluate_config or ConfigRecord(),
             evaluate_fn=evaluate_fn,
-            accuracy_key=self.accuracy_key,
         )
         self.summary()
         holding = RunFolder(Path(self.out)) if self.out is not None else nullcontext()

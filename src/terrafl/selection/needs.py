@@ -7,11 +7,11 @@ A selector names entries in its ``needs``. :func:`register` adds one. Example::
 
 from __future__ import annotations
 
-import inspect
+import sys
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 
 from terrafl.errors import ConfigurationError, require
 from terrafl.records import MEASURED_FIELDS, Measured, Report, Vector
@@ -70,9 +70,9 @@ class Measurement:
 
     def __post_init__(self) -> None:
         require(self.name.isidentifier(), "name", self.name, "a Python identifier")
-        known_sources = ("server", "client", "clock")
-        must = f"one of {', '.join(known_sources)}"
-        require(self.source in known_sources, f"source of {self.name}", self.source, must)
+        sources = get_args(Source)
+        must = f"one of {', '.join(sources)}"
+        require(self.source in sources, f"source of {self.name}", self.source, must)
         is_clock = self.source == "clock"
         must = "None for a clock" if is_clock else "a callable"
         fits = self.function is None if is_clock else callable(self.function)
@@ -93,18 +93,15 @@ def register(measurement: Measurement) -> Measurement:
     Call it at the top level of an importable module: worker processes import that module. A
     resumed run finds it there if the module of the selector imports it.
     """
-    frame = inspect.currentframe()
-    caller = frame.f_back if frame is not None else None
-    module = measurement.module or (str(caller.f_globals["__name__"]) if caller else "")
+    module = measurement.module or str(sys._getframe(1).f_globals["__name__"])
     other = _REGISTRY.get(measurement.name)
     if other is not None and other.module != module:
         raise ConfigurationError(
             f"a measurement must have a name that is not in use; {measurement.name!r} was "
             f"registered by {other.module}: choose another name."
         )
-    registered = replace(measurement, module=module)
-    _REGISTRY[measurement.name] = registered
-    return registered
+    _REGISTRY[measurement.name] = replace(measurement, module=module)
+    return _REGISTRY[measurement.name]
 
 
 def known() -> Mapping[Need, Measurement]:
