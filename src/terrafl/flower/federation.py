@@ -28,7 +28,6 @@ from terrafl.flower import wire
 from terrafl.flower.exchange import exchange
 from terrafl.flower.history import History
 from terrafl.flower.model_arrays import ModelArrays, to_numpy
-from terrafl.flower.questions import answer_in, model_question
 from terrafl.flower.reply_checks import Reply, checked_reply, metrics_of, odd_metrics, too_large
 from terrafl.flower.roster import Roster
 from terrafl.flower.subset import SubsetGrid, nodes_to_evaluate, taking_everybody, weight_key
@@ -162,7 +161,8 @@ class FlowerFederation:
             else:
                 seconds = arrivals[nodes[client]].seconds
                 results.append(self._update(client, replies[client], seconds, request))
-        self.roster.learn([r.report for r in results if isinstance(r, Update)])
+        accepted = [result.report for result in results if isinstance(result, Update)]
+        self.roster.sizes |= {report.client_id: report.num_examples for report in accepted}
         return results
 
     def _requests(
@@ -207,9 +207,9 @@ class FlowerFederation:
         rows = {c: self._rows(c, question) for c in question.clients if c in nodes}
         record = self.model.record_of(question.model)
         what = question.what
-        messages = [model_question(nodes[c], what, record, rows[c]) for c in rows]
+        messages = [wire.model_question(nodes[c], what, record, rows[c]) for c in rows]
         arrivals, _ = exchange(self.grid, messages, self.timeout_s)
-        answers = {node: answer_in(arrival.message, what) for node, arrival in arrivals.items()}
+        answers = {node: wire.answer_in(message, what) for node, (message, _) in arrivals.items()}
         values = [answers.get(nodes.get(client, -1), np.nan) for client in question.clients]
         sizes = self.roster.sizes
         samples = sum(sizes[c] if chosen is None else len(chosen) for c, chosen in rows.items())

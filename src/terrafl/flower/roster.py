@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from terrafl.errors import TerraflError
 from terrafl.flower.exchange import pull, send
-from terrafl.flower.questions import identity_in, identity_question
 from terrafl.flower.reply_checks import too_large
-from terrafl.records import Population, Refusal, Report
+from terrafl.flower.wire import identity_in, identity_question
+from terrafl.records import Population, Refusal
 from terrafl.runs import events
 
 _log = logging.getLogger(__name__)
@@ -127,10 +127,6 @@ class Roster:
             schema=events.SCHEMA,
             **dict.fromkeys(_UNSEEN),
         )
-
-    def learn(self, reports: Iterable[Report]) -> None:
-        """Remember the sizes that accepted reports state."""
-        self.sizes |= {report.client_id: report.num_examples for report in reports}
 
     def known_sizes(self) -> list[int]:
         """Return the sizes that are known."""
