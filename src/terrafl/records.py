@@ -15,6 +15,10 @@ from terrafl.errors import require
 Vector = NDArray[np.float32]
 """A model: parameters first, then buffers such as a batch norm's running statistics."""
 
+Floats = NDArray[np.float64]
+Positions = NDArray[np.intp]
+"""Where clients stand in a population."""
+
 Measured: TypeAlias = "float | NDArray[np.floating]"
 """The value of a measurement in a report."""
 

@@ -120,3 +120,33 @@ def test_an_unknown_need_is_named_before_anybody_trains():
 
     with pytest.raises(ConfigurationError, match="got 'los'"):
         started(Odd(), FedAvg(), three)
+
+
+@dataclass
+class Endless(Selector):
+    """Ask for the same clients again, for as many iterations as the test says."""
+
+    name: ClassVar[str] = "endless"
+
+    iterations: int = 60
+
+    def draw(self, context):
+        return Cohort.of("012")
+
+    def refine(self, reports, context):
+        return Cohort.of("012") if context.iteration < self.iterations else Cohort()
+
+
+def test_a_round_ends_after_50_iterations_unless_more_are_allowed(tmp_path):
+    with pytest.raises(ConfigurationError, match="at most 50 iterations; Endless"):
+        started(Endless(), FedAvg(), three, out=tmp_path)
+    begun = (tmp_path / "journal.jsonl").read_bytes()
+
+    started(Endless(), FedAvg(), three, out=tmp_path, max_iterations_per_round=60)
+
+    assert (tmp_path / "journal.jsonl").read_bytes().startswith(begun)
+    assert [e["iteration"] for e in events(tmp_path, "cohort")] == list(range(60))
+    with pytest.raises(ConfigurationError, match="after at most 2 iterations"):
+        started(Endless(iterations=3), FedAvg(), three, max_iterations_per_round=2)
+    with pytest.raises(ConfigurationError, match="max_iterations_per_round must be an integer of"):
+        started(Endless(), FedAvg(), three, max_iterations_per_round=0)

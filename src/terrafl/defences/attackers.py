@@ -8,7 +8,7 @@ import numpy as np
 
 from terrafl.defences.attack import Attack
 from terrafl.records import Population, Report, Vector
-from terrafl.selection.needs import known
+from terrafl.selection.needs import checkable_values
 
 
 def draw_attackers(
@@ -66,20 +66,17 @@ class Attackers:
         """Return the report that a client sends."""
         if report.client_id not in self.clients:
             return report
+        factor = self.attack.factor
         match self.attack.kind:
             case "norm-inflation":
-                return _inflate_norms(report, self.attack.factor)
+                numbers = checkable_values(report)
+                return report.with_values({n: v * factor for n, v in numbers.items()})
             case "size-inflation":
-                return replace(report, num_examples=int(report.num_examples * self.attack.factor))
+                return replace(report, num_examples=int(report.num_examples * factor))
             case "replay":
                 return _stamped_before(report)
             case _:
                 return report
-
-
-def _inflate_norms(report: Report, factor: float) -> Report:
-    numbers = {name: report.value(name) for name, m in known().items() if m.is_checkable}
-    return report.with_values({n: v * factor for n, v in numbers.items() if v is not None})
 
 
 def _stamped_before(report: Report) -> Report:

@@ -7,15 +7,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from terrafl.defences.protocol import Inspected, Iteration
-from terrafl.records import Refusal, Report, State, Update, Vector
+from terrafl.defences.protocol import Defence, Inspected, Iteration
+from terrafl.records import Refusal, Report, Update, Vector
 from terrafl.runs import events
 from terrafl.selection.needs import shapes
 from terrafl.selection.report import judge
 
 
 @dataclass(frozen=True, slots=True)
-class Intake:
+class Intake(Defence):
     """Drop updates that are not finite or whose reports are invalid; weigh the others.
 
     A client drawn $d$ times weighs $d |D^k|$, or $d$ where the selector averages plainly, or its
@@ -53,13 +53,6 @@ class Intake:
         ]
         moved = (_moved(iteration, weighed),) if weighed else ()
         return Inspected(weighed, [*damaged, *refused], moved)
-
-    def state(self) -> State:
-        """Remember nothing."""
-        return {}
-
-    def restore(self, state: State) -> None:
-        """Take up nothing."""
 
 
 def _moved(iteration: Iteration, updates: Sequence[Update]) -> events.Updates:

@@ -54,7 +54,10 @@ class Inspected:
 
 
 class Defence(Protocol):
-    """A step between the clients and the mean; several form a chain."""
+    """A step between the clients and the mean; several form a chain.
+
+    Derive from it for the defaults: a defence that remembers nothing.
+    """
 
     def inspect(self, iteration: Iteration, updates: Sequence[Update]) -> Inspected:
         """Inspect the updates of an iteration, in client order."""
@@ -62,8 +65,8 @@ class Defence(Protocol):
 
     def state(self) -> State:
         """Return what must survive a restart, between any two inspections."""
-        ...
+        return {}
 
     def restore(self, state: State) -> None:
         """Take up a state that :meth:`state` returned."""
-        ...
+        return

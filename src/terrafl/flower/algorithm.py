@@ -99,11 +99,10 @@ class StrategyAlgorithm(Algorithm):
 
     def state(self) -> State:
         """Return the strategy's state and the arrays that are not part of the vector."""
-        values, arrays = self._state.collect()
         integers, floats = self.model.integers(), self.model.layout.places
         return {
             "step": self._step,
-            "strategy": values,
+            **self._state.collect(),
             "integers": list(integers),
             "dtypes": self.model.dtypes(),
             "kept": {
@@ -116,15 +115,12 @@ class StrategyAlgorithm(Algorithm):
                 for name, array in kept.items()
                 if name not in floats
             },
-            **{f"strategy/{place}": array for place, array in arrays.items()},
         }
 
     def restore(self, state: State) -> None:
         """Take up a state that :meth:`state` returned."""
         arrays = {k: v for k, v in state.items() if isinstance(v, np.ndarray)}
-        prefix = "strategy/"
-        kept = {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
-        self._state.restore(state["strategy"], kept)  # type: ignore[arg-type]  # as stored
+        self._state.restore(state)
         names = state["integers"]
         assert isinstance(names, Sequence)
         integers = {str(name): arrays[f"integer/{i}"] for i, name in enumerate(names)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from flwr.app import Message
 from flwr.serverapp import Grid
@@ -13,32 +13,25 @@ from flwr.serverapp import Grid
 _FIRST_LOOK_S, _LONGEST_LOOK_S = 0.02, 1.0
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Arrival:
+class Arrival(NamedTuple):
     """A reply, or Flower's word that none will come, and how long it took."""
 
     message: Message
     seconds: float
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Exchange:
-    """What came of sending messages.
+def exchange(
+    grid: Grid, messages: Iterable[Message], timeout_s: float
+) -> tuple[dict[int, Arrival], dict[str, int]]:
+    """Send messages, at most one to a node, and collect the replies until the deadline.
 
-    Parameters
-    ----------
+    Returns
+    -------
     arrivals
         By node.
     owing
         Nodes that had not replied at the deadline, by the message they owe a reply to.
     """
-
-    arrivals: Mapping[int, Arrival]
-    owing: Mapping[str, int]
-
-
-def exchange(grid: Grid, messages: Iterable[Message], timeout_s: float) -> Exchange:
-    """Send messages, at most one to a node, and collect the replies until the deadline."""
     started = time.monotonic()
     owing = send(grid, messages)
     arrivals: dict[int, Arrival] = {}
@@ -51,7 +44,7 @@ def exchange(grid: Grid, messages: Iterable[Message], timeout_s: float) -> Excha
             break
         time.sleep(min(look_s, left_s))
         look_s = min(1.5 * look_s, _LONGEST_LOOK_S)
-    return Exchange(arrivals, owing)
+    return arrivals, owing
 
 
 def send(grid: Grid, messages: Iterable[Message]) -> dict[str, int]:

@@ -6,15 +6,13 @@ What :mod:`terrafl.simulation.federation` is to simulated clients, this is to no
 from __future__ import annotations
 
 import logging
-import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeGuard
+from typing import TYPE_CHECKING, ClassVar, TypeGuard, cast
 
 import numpy as np
 from flwr.app import ArrayRecord, ConfigRecord, Message, MetricRecord
 from flwr.serverapp import Grid
-from flwr.serverapp.strategy import Strategy
 
 from terrafl.errors import require
 from terrafl.federation.protocol import (
@@ -27,10 +25,9 @@ from terrafl.federation.protocol import (
     TrainResult,
 )
 from terrafl.flower import wire
-from terrafl.flower.exchange import Arrival, exchange
+from terrafl.flower.exchange import exchange
 from terrafl.flower.history import History
 from terrafl.flower.model_arrays import ModelArrays, to_numpy
-from terrafl.flower.questions import answer_in, model_question
 from terrafl.flower.reply_checks import Reply, checked_reply, metrics_of, odd_metrics, too_large
 from terrafl.flower.roster import Roster
 from terrafl.flower.subset import SubsetGrid, nodes_to_evaluate, taking_everybody, weight_key
@@ -39,6 +36,10 @@ from terrafl.runs import events
 from terrafl.seeds import stream
 from terrafl.selection.final_layer import FinalLayer
 from terrafl.selection.needs import collect, measure
+from terrafl.selection.report import is_finite
+
+if TYPE_CHECKING:
+    from terrafl.flower.strategy import ClientSelection
 
 _log = logging.getLogger(__name__)
 
@@ -51,40 +52,37 @@ class FlowerFederation:
 
     Parameters
     ----------
-    grid, strategy
-        Where the nodes are, and who writes the messages.
+    grid
+        Where the nodes are.
+    settings
+        Whose strategy writes the messages, and how long clients are waited for.
     model, history
         The global model and the metrics, shared with the algorithm.
-    roster
-        Which node is which client.
-    clients_per_round, seed, epochs
-        As of :class:`terrafl.flower.ClientSelection`.
-    timeout_s, wait_s
-        Longest wait for replies, and for clients to connect.
+    timeout_s
+        Longest wait for replies.
     train_config, evaluate_config
         What is sent with every request.
     evaluate_fn
         Evaluates the model on the server, if given.
-    accuracy_key
-        The metric that is the accuracy.
     """
 
+    clients_keep_model: ClassVar[bool] = False  # every message carries the model
+    uploads_on_demand: ClassVar[bool] = False  # and so does every reply to a training request
+
     grid: Grid
-    strategy: Strategy
+    settings: ClientSelection
     model: ModelArrays
     history: History
-    roster: Roster
-    clients_per_round: int
-    seed: int
-    epochs: int
     timeout_s: float
-    wait_s: float
     train_config: ConfigRecord
     evaluate_config: ConfigRecord
     evaluate_fn: Evaluate | None
-    accuracy_key: str
+    roster: Roster = field(init=False)
     _round: int = field(default=0, init=False)
     _has_waited: bool = field(default=False, init=False)
+
+    def __post_init__(self) -> None:
+        self.roster = Roster(self.settings.identity)
 
     @property
     def population(self) -> Population:
@@ -106,16 +104,6 @@ class FlowerFederation:
         """Size of the arrays."""
         return self.model.num_bytes
 
-    @property
-    def clients_keep_model(self) -> bool:
-        """Every message carries the model."""
-        return False
-
-    @property
-    def uploads_on_demand(self) -> bool:
-        """A reply to a training request carries the model."""
-        return False
-
     def describe(self) -> Sequence[events.Event]:
         """Describe the clients that have connected; a server does not see labels."""
         return [self.roster.describe()]
@@ -129,9 +117,11 @@ class FlowerFederation:
                 return len(there) >= 1
             if waiting_for:
                 return set(waiting_for) <= set(there)
-            return len(there) >= self.clients_per_round
+            return len(there) >= self.settings.clients_per_round
 
-        refused = self.roster.wait(self.grid, enough, wait_s=self.wait_s, answer_s=self.timeout_s)
+        refused = self.roster.wait(
+            self.grid, enough, wait_s=self.settings.wait_s, answer_s=self.timeout_s
+        )
         self._has_waited = True
         late, online = self.roster.late(self.grid), self.roster.online(self.grid)
         available = self.roster.available(self.population, online, round)
@@ -142,13 +132,18 @@ class FlowerFederation:
         online = self.roster.online(self.grid)
         nodes = {client: online[client] for client in request.clients if client in online}
         record = self.model.record_of(request.model)
-        done = exchange(self.grid, self._requests(request, record, nodes), self.timeout_s)
-        self.roster.owe(done.owing, request.round)
-        sent = to_numpy(record)
+        messages = self._requests(request, record, nodes)
+        arrivals, owing = exchange(self.grid, messages, self.timeout_s)
+        self.roster.owe(owing, request.round)
+        sent, key = to_numpy(record), weight_key(self.settings.strategy)
         replies: dict[str, Reply] = {}
         faults = {c: "the client is not connected" for c in request.clients if c not in nodes}
         for client, node in nodes.items():
-            reply = self._checked(done.arrivals.get(node), node, sent)
+            if node not in arrivals:
+                faults[client] = f"no reply within {self.timeout_s:g} s"
+                continue
+            message = arrivals[node].message
+            reply = checked_reply(message, node_id=node, sent=sent, weight_key=key)
             if isinstance(reply, Reply):
                 replies[client] = reply
             else:
@@ -159,14 +154,15 @@ class FlowerFederation:
         results: list[TrainResult] = []
         for client in request.clients:
             if client in faults:
-                known = self.epochs * self.roster.sizes.get(client, 0)
+                known = self.settings.epochs * self.roster.sizes.get(client, 0)
                 started = client in nodes
                 samples = known if started else 0
                 results.append(Refusal(client, faults[client], started=started, samples=samples))
             else:
-                seconds = done.arrivals[nodes[client]].seconds
+                seconds = arrivals[nodes[client]].seconds
                 results.append(self._update(client, replies[client], seconds, request))
-        self.roster.learn([r.report for r in results if isinstance(r, Update)])
+        accepted = [result.report for result in results if isinstance(result, Update)]
+        self.roster.sizes |= {report.client_id: report.num_examples for report in accepted}
         return results
 
     def _requests(
@@ -177,18 +173,10 @@ class FlowerFederation:
             return []
         config = self.train_config.copy()
         config[wire.ROUND], config[wire.ITERATION] = request.round, request.iteration
-        grid = SubsetGrid(self.grid, nodes.values())
-        with taking_everybody(self.strategy):
+        grid = cast("Grid", SubsetGrid(self.grid, nodes.values()))
+        with taking_everybody(self.settings.strategy):
             step = request.step + 1
-            return list(self.strategy.configure_train(step, record.copy(), config, grid))
-
-    def _checked(
-        self, arrival: Arrival | None, node: int, sent: Mapping[str, np.ndarray]
-    ) -> Reply | str:
-        if arrival is None:
-            return f"no reply within {self.timeout_s:g} s"
-        key = weight_key(self.strategy)
-        return checked_reply(arrival.message, node_id=node, sent=sent, weight_key=key)
+            return list(self.settings.strategy.configure_train(step, record.copy(), config, grid))
 
     def _update(self, client: str, reply: Reply, seconds: float, request: TrainRequest) -> Update:
         vector = self.model.layout.vector(reply.arrays)
@@ -207,7 +195,7 @@ class FlowerFederation:
                 seconds=seconds,
             ),
             vector=vector,
-            samples=self.epochs * reply.num_examples,
+            samples=self.settings.epochs * reply.num_examples,
             duration_s=seconds,
             metrics=reply.metrics,
             source=reply,
@@ -219,9 +207,9 @@ class FlowerFederation:
         rows = {c: self._rows(c, question) for c in question.clients if c in nodes}
         record = self.model.record_of(question.model)
         what = question.what
-        messages = [model_question(nodes[c], what, record, rows[c]) for c in rows]
-        arrivals = exchange(self.grid, messages, self.timeout_s).arrivals
-        answers = {node: answer_in(arrival.message, what) for node, arrival in arrivals.items()}
+        messages = [wire.model_question(nodes[c], what, record, rows[c]) for c in rows]
+        arrivals, _ = exchange(self.grid, messages, self.timeout_s)
+        answers = {node: wire.answer_in(message, what) for node, (message, _) in arrivals.items()}
         values = [answers.get(nodes.get(client, -1), np.nan) for client in question.clients]
         sizes = self.roster.sizes
         samples = sum(sizes[c] if chosen is None else len(chosen) for c, chosen in rows.items())
@@ -232,7 +220,7 @@ class FlowerFederation:
         size, sample_size = self.roster.sizes[client], question.sample_size
         if sample_size is None or sample_size >= size:
             return None
-        draw = stream(self.seed, "loss", round=question.round, client=client)
+        draw = stream(self.settings.seed, "loss", round=question.round, client=client)
         rows: list[int] = draw.choice(size, size=sample_size, replace=False).tolist()
         return rows
 
@@ -243,15 +231,15 @@ class FlowerFederation:
             self._evaluate_on_nodes(number, record)
         federated = self.history.evaluate.get(number)
         metrics = self.evaluate_centrally(number, record) if self.evaluate_fn else federated
-        accuracy = metrics.get(self.accuracy_key) if metrics is not None else None
+        accuracy = metrics.get(self.settings.accuracy_key) if metrics is not None else None
         if metrics is None or not _is_score(accuracy):
             return None
-        own = federated.get(self.accuracy_key) if federated is not None else None
+        own = federated.get(self.settings.accuracy_key) if federated is not None else None
         loss = metrics.get("loss")
         return Evaluation(
             score=float(accuracy),
             score_participating=float(own) if _is_score(own) else float(accuracy),
-            loss=float(loss) if _is_finite(loss) else None,
+            loss=float(loss) if is_finite(loss) else None,
         )
 
     def evaluate_centrally(self, number: int, record: ArrayRecord) -> MetricRecord | None:
@@ -260,28 +248,30 @@ class FlowerFederation:
             metrics = self.evaluate_fn(number, record)
             _log.info("evaluation on the server: %s", metrics)
             if metrics is not None:
-                accuracy = metrics.get(self.accuracy_key)
-                possible = not _is_finite(accuracy) or _is_score(accuracy)
-                require(possible, self.accuracy_key, accuracy, "a fraction of at most 1")
+                accuracy = metrics.get(self.settings.accuracy_key)
+                possible = not is_finite(accuracy) or _is_score(accuracy)
+                require(possible, self.settings.accuracy_key, accuracy, "a fraction of at most 1")
                 self.history.central[number] = metrics
         return self.history.central.get(number)
 
     def _evaluate_on_nodes(self, number: int, record: ArrayRecord) -> None:
         """Let the strategy evaluate, unless it would wait for nodes that are not there."""
         nodes = list(self.grid.get_node_ids())
-        wanted = nodes_to_evaluate(self.strategy, len(nodes))
+        wanted = nodes_to_evaluate(self.settings.strategy, len(nodes))
         if len(nodes) < wanted:
             _log.warning("evaluation needs %d nodes and is left out: %d", wanted, len(nodes))
             return
-        grid = SubsetGrid(self.grid, nodes)
-        messages = self.strategy.configure_evaluate(number, record, self.evaluate_config, grid)
-        arrivals = exchange(self.grid, messages, self.timeout_s).arrivals
+        grid = cast("Grid", SubsetGrid(self.grid, nodes))
+        messages = self.settings.strategy.configure_evaluate(
+            number, record, self.evaluate_config, grid
+        )
+        arrivals, _ = exchange(self.grid, messages, self.timeout_s)
         # Sums depend on their order in the last digits, and Flower draws nodes at random.
         replies = {self.roster.name(node): arrival.message for node, arrival in arrivals.items()}
         metrics = {name: metrics_of(replies[name]) for name in sorted(replies)}
         valid = {name: m for name, m in metrics.items() if not isinstance(m, str)}
         odd = odd_metrics(valid)
-        aggregated = self.strategy.aggregate_evaluate(
+        aggregated = self.settings.strategy.aggregate_evaluate(
             number, [replies[name] for name in valid if name not in odd]
         )
         if aggregated is not None:
@@ -298,8 +288,4 @@ class FlowerFederation:
 
 
 def _is_score(value: object) -> TypeGuard[int | float]:
-    return _is_finite(value) and value <= 1
-
-
-def _is_finite(value: object) -> TypeGuard[int | float]:
-    return isinstance(value, int | float) and math.isfinite(value)
+    return is_finite(value) and value <= 1

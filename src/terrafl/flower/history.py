@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -29,12 +29,8 @@ class History:
     def to_plain(self) -> dict[str, dict[str, dict[str, Any]]]:  # Any: what JSON can hold
         """Return the metrics as JSON values, without those that are not finite."""
         return {
-            name: {str(number): _finite(metrics) for number, metrics in records.items()}
-            for name, records in (
-                ("train", self.train),
-                ("evaluate", self.evaluate),
-                ("central", self.central),
-            )
+            kind.name: {str(n): _finite(metrics) for n, metrics in getattr(self, kind.name).items()}
+            for kind in fields(self)
         }
 
     def restore(self, plain: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> None:

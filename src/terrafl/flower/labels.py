@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from flwr.app import ArrayRecord, ConfigRecord
+from flwr.app import ArrayRecord
 from flwr.serverapp.strategy import Strategy
 
 from terrafl.defences import Guard
@@ -55,8 +55,3 @@ def _scalars(values: Mapping[str, object]) -> dict[str, bool | int | float | str
         for name, value in sorted(values.items())
         if isinstance(value, bool | int | float | str) and not name.startswith("_")
     }
-
-
-def config_values(config: ConfigRecord | None) -> dict[str, Any]:  # Any: what TOML can hold
-    """Return the values sent to clients in every round that a configuration file can hold."""
-    return {k: v for k, v in (config or {}).items() if not isinstance(v, bytes)}

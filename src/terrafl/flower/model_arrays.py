@@ -97,6 +97,13 @@ class ModelArrays:
         Name of the final layer; ``None`` detects it.
     wants_final_layer
         Whether the selector needs the final layer.
+
+    Attributes
+    ----------
+    vector
+        The floating-point part of the model.
+    num_bytes
+        Its size on the wire.
     """
 
     def __init__(
@@ -107,21 +114,16 @@ class ModelArrays:
         )
         self.replace(record)
 
-    @property
-    def vector(self) -> Vector:
-        """The floating-point part of the model."""
-        return self._vector
-
     def replace(self, record: ArrayRecord) -> Vector:
         """Take another model of the same layout; return its vector."""
         arrays = to_numpy(record)
-        self.record, self._vector = record, self.layout.vector(arrays)
-        self.num_bytes = sum(array.nbytes for array in arrays.values())  # on the wire
-        return self._vector
+        self.record, self.vector = record, self.layout.vector(arrays)
+        self.num_bytes = sum(array.nbytes for array in arrays.values())
+        return self.vector
 
     def record_of(self, vector: Vector) -> ArrayRecord:
         """Return a vector as a record; arrays that hold no floats are those of the model."""
-        if vector is not self._vector and not np.array_equal(vector, self._vector):
+        if vector is not self.vector and not np.array_equal(vector, self.vector):
             arrays = self.layout.arrays(vector, to_numpy(self.record))
             self.replace(to_record(arrays))
         return self.record

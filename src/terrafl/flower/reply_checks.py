@@ -7,7 +7,6 @@ does not affect the others.
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +16,9 @@ import numpy as np
 from flwr.app import ArrayRecord, Message
 from numpy.typing import NDArray
 
-Arrays = Mapping[str, NDArray[np.generic]]
+from terrafl.flower.model_arrays import Arrays
+from terrafl.selection.report import is_finite, shorten
+
 Metrics = Mapping[str, int | float | list[int] | list[float]]
 
 MOST_TIMES_MEDIAN = 100
@@ -58,22 +59,24 @@ def checked_reply(message: Message, *, node_id: int, sent: Arrays, weight_key: s
         return arrays
     size = metrics.get(weight_key)
     if size is None or isinstance(size, list) or size != int(size):
-        return f"metric {weight_key} must be an integer, got {_short(size)}"
+        return f"metric {weight_key} must be an integer, got {shorten(size)}"
     return Reply(message, arrays, metrics, int(size))
 
 
 def metrics_of(message: Message) -> Metrics | str:
     """Return the only metrics of a reply, or what is wrong with them."""
     if message.has_error():
-        return f"no result: {_short(message.error.reason or f'code {message.error.code}', 200)}"
+        return (
+            f"no result: {shorten(message.error.reason or f'code {message.error.code}', most=200)}"
+        )
     records = list(message.content.metric_records.values())
     if len(records) != 1:
         return f"a reply must hold exactly one MetricRecord, got {len(records)}"
     metrics = dict(records[0].items())
     for name, value in metrics.items():
         numbers = value if isinstance(value, list) else [value]
-        if not all(_is_finite(number) for number in numbers):
-            return f"metric {_short(name)} must be finite, got {_short(value)}"
+        if not all(is_finite(number) for number in numbers):
+            return f"metric {shorten(name)} must be finite, got {shorten(value)}"
     return metrics
 
 
@@ -121,17 +124,18 @@ def _arrays(records: Sequence[ArrayRecord], sent: Arrays) -> Arrays | str:
     record = records[0]
     missing, extra = sent.keys() - record.keys(), record.keys() - sent.keys()
     if missing or extra:
-        wrong = f"missing {_keys(missing)}" if missing else f"not asked for: {_keys(extra)}"
-        return f"arrays must be those that were sent; {wrong}"
+        wrong = shorten(", ".join(sorted(missing or extra)), most=100)
+        how = "missing" if missing else "not asked for:"
+        return f"arrays must be those that were sent; {how} {wrong}"
     arrays: dict[str, NDArray[np.generic]] = {}
     for key, original in sent.items():
         try:
             arrays[key] = record[key].numpy()
         except Exception as error:
-            return f"array {_short(key)} cannot be read: {_short(error)}"
+            return f"array {shorten(key)} cannot be read: {shorten(error)}"
         fault = _array_fault(arrays[key], original)
         if fault:
-            return f"array {_short(key)} {fault}"
+            return f"array {shorten(key)} {fault}"
     return arrays
 
 
@@ -143,13 +147,6 @@ def _array_fault(array: NDArray[np.generic], original: NDArray[np.generic]) -> s
     return "" if np.isfinite(array).all() else "must be finite, and is not"
 
 
-def _is_finite(number: object) -> bool:
-    try:
-        return isinstance(number, int | float) and math.isfinite(number)
-    except OverflowError:  # an integer beyond the largest float
-        return False
-
-
 def _form(metrics: Metrics) -> tuple[tuple[str, int], ...]:
     pairs = ((name, len(v) if isinstance(v, list) else -1) for name, v in metrics.items())
     return tuple(sorted(pairs))
@@ -157,18 +154,4 @@ def _form(metrics: Metrics) -> tuple[tuple[str, int], ...]:
 
 def _names(form: Sequence[tuple[str, int]]) -> str:
     shown = [name if length < 0 else f"{name}[{length}]" for name, length in form]
-    return _short(", ".join(shown) or "nothing", 200)
-
-
-def _keys(keys: Iterable[str]) -> str:
-    return _short(", ".join(sorted(keys)), 100)
-
-
-def _short(value: object, most: int = 60) -> str:
-    """Return a short text on one line for anything that a client may send."""
-    try:
-        text = str(value)
-    except ValueError:  # Python refuses to print integers of thousands of digits
-        return "an integer of thousands of digits"
-    text = "".join(c if c.isprintable() else " " for c in text)
-    return text if len(text) <= most else f"{text[:most]}..."
+    return shorten(", ".join(shown) or "nothing", most=200)

@@ -5,19 +5,20 @@ from __future__ import annotations
 import hashlib
 import logging
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
+from flwr.app import Message
 from flwr.serverapp import Grid
 from numpy.typing import NDArray
 
 from terrafl.errors import TerraflError
 from terrafl.flower.exchange import pull, send
-from terrafl.flower.questions import identity_in, identity_question
 from terrafl.flower.reply_checks import too_large
-from terrafl.records import Population, Refusal, Report
+from terrafl.flower.wire import identity_in, identity_question
+from terrafl.records import Population, Refusal
 from terrafl.runs import events
 
 _log = logging.getLogger(__name__)
@@ -26,6 +27,8 @@ Identity = Literal["node-config", "public-key"]
 """Where a client's name comes from."""
 
 _SIT_OUT_ROUNDS = 3
+# What only somebody who sees the labels and the partitioning can tell.
+_UNSEEN = ("mean_classes", "mean_distance", "redraws", "repaired", "distances", "labels")
 _LOOK_S = 0.1
 
 
@@ -46,9 +49,9 @@ class Roster:
     sizes: dict[str, int] = field(default_factory=dict)
     _clients: dict[int, str] = field(default_factory=dict, init=False)  # by node
     _asked: set[int] = field(default_factory=set, init=False)
-    # Node and time of asking, by question.
+    # By message: the node, and the time of the question or the round of the request.
     _unanswered: dict[str, tuple[int, float]] = field(default_factory=dict, init=False)
-    _owing: dict[str, tuple[int, int]] = field(default_factory=dict, init=False)
+    _owing: dict[str, tuple[int, float]] = field(default_factory=dict, init=False)
 
     def wait(
         self,
@@ -76,16 +79,14 @@ class Roster:
         refused
             New nodes that were turned away, and why.
         """
-        deadline = time.monotonic() + wait_s
-        refused = self._meet(grid)
-        there = self.online(grid)
-        while self._is_asking(answer_s) or not enough(there):
-            left_s = deadline - time.monotonic()
-            if left_s <= 0:
-                break
-            time.sleep(min(_LOOK_S, left_s))
+        deadline, refused = time.monotonic() + wait_s, []
+        while True:
             refused += self._meet(grid)
-            there = self.online(grid)
+            there, now = self.online(grid), time.monotonic()
+            is_asking = any(now - asked < answer_s for _, asked in self._unanswered.values())
+            if now >= deadline or (enough(there) and not is_asking):
+                break
+            time.sleep(min(_LOOK_S, deadline - now))
         if not there:
             raise TerraflError(
                 f"no client could be reached within {wait_s:g} s: start the nodes, then start this "
@@ -121,20 +122,11 @@ class Roster:
             size_min=min(sizes) if known else None,
             size_median=float(np.median(sizes)) if known else None,
             size_max=max(sizes) if known else None,
-            mean_classes=None,
-            mean_distance=None,
-            redraws=None,
-            repaired=None,
             ids=ids,
             sizes=sizes if known else None,
-            distances=None,
-            labels=None,
             schema=events.SCHEMA,
+            **dict.fromkeys(_UNSEEN),
         )
-
-    def learn(self, reports: Iterable[Report]) -> None:
-        """Remember the sizes that accepted reports state."""
-        self.sizes |= {report.client_id: report.num_examples for report in reports}
 
     def known_sizes(self) -> list[int]:
         """Return the sizes that are known."""
@@ -158,21 +150,11 @@ class Roster:
 
     def late(self, grid: Grid) -> list[Refusal]:
         """Return the replies that have come after their deadline."""
-        owed = {message_id: node for message_id, (node, _) in self._owing.items()}
-        came = pull(grid, owed) if owed else {}
-        for message_id in came:
-            del self._owing[message_id]
-        names = {owed[message_id] for message_id in came}
         return [
             Refusal(self._clients[node], "the reply came after its deadline")
-            for node in sorted(names)
+            for node in sorted(_replies(grid, self._owing))
             if node in self._clients
         ]
-
-    def _is_asking(self, answer_s: float) -> bool:
-        """Whether somebody was asked who they are so lately that an answer may still come."""
-        now = time.monotonic()
-        return any(now - asked < answer_s for _, asked in self._unanswered.values())
 
     def _meet(self, grid: Grid) -> list[Refusal]:
         """Ask new nodes who they are, and hear those that have answered."""
@@ -181,9 +163,8 @@ class Roster:
         self._asked |= set(new)
         asked = send(grid, map(identity_question, new))
         self._unanswered |= {message_id: (node, now) for message_id, node in asked.items()}
-        owed = {message_id: node for message_id, (node, _) in self._unanswered.items()}
-        came = pull(grid, owed) if owed else {}
-        said = {self._unanswered.pop(i)[0]: identity_in(message) for i, message in came.items()}
+        came = _replies(grid, self._unanswered)
+        said = {node: identity_in(message) for node, message in came.items()}
         names = {
             node: self._name(node, nodes.get(node, b""), claimed)
             for node, (claimed, _) in said.items()
@@ -207,3 +188,10 @@ class Roster:
             self._clients[node] = name  # later nodes of the same name stand after earlier ones
             self.sizes[name] = sizes[name] or self.sizes.get(name, 0)
         return [Refusal(name, reason) for name, reason in sorted(wild.items())]
+
+
+def _replies(grid: Grid, waiting: dict[str, tuple[int, float]]) -> dict[int, Message]:
+    """Return the replies that have come, by node; they are no longer waited for."""
+    owed = {message_id: node for message_id, (node, _) in waiting.items()}
+    came = pull(grid, owed) if owed else {}
+    return {waiting.pop(message_id)[0]: message for message_id, message in came.items()}

@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from contextlib import nullcontext
+from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import NoReturn, get_args
 
-from flwr.app import ArrayRecord, ConfigRecord, Message, MetricRecord
+from flwr.app import ArrayRecord, ConfigRecord
 from flwr.serverapp import Grid
 from flwr.serverapp.strategy import Result, Strategy
 
 from terrafl.defences import Guard
 from terrafl.errors import ConfigurationError, require
 from terrafl.federation.loop import Loop
-from terrafl.federation.plan import Plan
+from terrafl.federation.plan import MOST_ITERATIONS, Plan
 from terrafl.flower.algorithm import StrategyAlgorithm
 from terrafl.flower.federation import Evaluate, FlowerFederation
 from terrafl.flower.history import History
-from terrafl.flower.labels import config_values, labels_of, settings_of
+from terrafl.flower.labels import labels_of, settings_of
 from terrafl.flower.model_arrays import ModelArrays
-from terrafl.flower.roster import Identity, Roster
-from terrafl.flower.run_folder import FlowerRunFolder
+from terrafl.flower.roster import Identity
+from terrafl.flower.run_folder import begin, finish
 from terrafl.flower.subset import wrapped
+from terrafl.runs import RunFolder
 from terrafl.selection import Selector
 from terrafl.selection.needs import find
 
@@ -34,6 +36,7 @@ _OUTERMOST = (
 )
 
 
+@dataclass(eq=False)
 class ClientSelection(Strategy):
     """Choose who trains with a selector, and leave all the rest to another strategy.
 
@@ -69,6 +72,9 @@ class ClientSelection(Strategy):
         one. Then the round continues with the clients that are connected.
     epochs
         Passes over its data in one local training of a client, for the account of samples.
+    max_iterations_per_round
+        Iterations after which a round must have ended; a selector that asks for more stops the
+        run. A stopped run resumes with a higher number.
     accuracy_key
         The metric that is the accuracy, in what ``evaluate_fn`` or the clients return.
     dataset, model
@@ -85,42 +91,36 @@ class ClientSelection(Strategy):
     Metrics of a round are those of its last iteration.
     """
 
-    def __init__(
-        self,
-        strategy: Strategy,
-        selector: Selector,
-        *,
-        clients_per_round: int,
-        seed: int = 0,
-        guard: Guard | Literal["default"] | None = "default",
-        out: Path | str | None = None,
-        identity: Identity = "node-config",
-        final_layer: str | None = None,
-        wait_s: float = 300.0,
-        epochs: int = 1,
-        accuracy_key: str = "accuracy",
-        dataset: str = "flower",
-        model: str = "",
-    ) -> None:
-        require(clients_per_round >= 1, "clients_per_round", clients_per_round, "at least 1")
-        require(wait_s > 0, "wait_s", wait_s, "a number of seconds above 0")
-        require(epochs >= 1, "epochs", epochs, "an integer of at least 1")
-        known = ("node-config", "public-key")
-        require(identity in known, "identity", identity, f"one of {', '.join(known)}")
-        if out is not None and any(getattr(s, "accountant", None) for s in wrapped(strategy)):
+    strategy: Strategy
+    selector: Selector
+    _: KW_ONLY
+    clients_per_round: int
+    seed: int = 0
+    guard: Guard | None = field(default_factory=Guard)
+    out: Path | str | None = None
+    identity: Identity = "node-config"
+    final_layer: str | None = None
+    wait_s: float = 300.0
+    epochs: int = 1
+    max_iterations_per_round: int = MOST_ITERATIONS
+    accuracy_key: str = "accuracy"
+    dataset: str = "flower"
+    model: str = ""
+
+    def __post_init__(self) -> None:
+        must = "an integer of at least 1"
+        require(self.clients_per_round >= 1, "clients_per_round", self.clients_per_round, must)
+        require(self.wait_s > 0, "wait_s", self.wait_s, "a number of seconds above 0")
+        require(self.epochs >= 1, "epochs", self.epochs, must)
+        most, known = self.max_iterations_per_round, get_args(Identity)
+        require(most >= 1, "max_iterations_per_round", most, must)
+        require(self.identity in known, "identity", self.identity, f"one of {', '.join(known)}")
+        wrapped_ones = wrapped(self.strategy)
+        if self.out is not None and any(getattr(s, "accountant", None) for s in wrapped_ones):
             raise ConfigurationError(
                 "a strategy with a privacy accountant cannot be resumed after a crash, as Flower "
                 "does not store what was spent: leave out the run folder."
             )
-        self.strategy = strategy
-        self.selector = selector
-        self.clients_per_round = clients_per_round
-        self.seed = seed
-        self.guard = Guard() if guard == "default" else guard
-        self.out = Path(out) if out is not None else None
-        self.identity, self.final_layer = identity, final_layer
-        self.wait_s, self.epochs = wait_s, epochs
-        self.accuracy_key, self.dataset, self.model = accuracy_key, dataset, model
 
     def start(  # noqa: PLR0917 - the signature is Flower's
         self,
@@ -137,6 +137,7 @@ class ClientSelection(Strategy):
         Parameters and result are those of :meth:`flwr.serverapp.strategy.Strategy.start`.
         """
         require(timeout > 0, "timeout", timeout, "a number of seconds above 0")
+        train_config = train_config or ConfigRecord()
         settings = {
             "rounds": num_rounds,
             "clients_per_round": self.clients_per_round,
@@ -145,7 +146,7 @@ class ClientSelection(Strategy):
             "dataset": self.dataset,
             "model": self.model,
             "epochs": self.epochs,
-            "train_config": config_values(train_config),
+            "train_config": {k: v for k, v in train_config.items() if not isinstance(v, bytes)},
             **settings_of(self.selector, self.strategy, self.guard, initial_arrays),
         }
         labels = labels_of(self.selector, self.strategy, settings)
@@ -154,28 +155,23 @@ class ClientSelection(Strategy):
         history = History()
         federation = FlowerFederation(
             grid=grid,
-            strategy=self.strategy,
+            settings=self,
             model=model,
             history=history,
-            roster=Roster(self.identity),
-            clients_per_round=self.clients_per_round,
-            seed=self.seed,
-            epochs=self.epochs,
             timeout_s=timeout,
-            wait_s=self.wait_s,
-            train_config=train_config or ConfigRecord(),
+            train_config=train_config,
             evaluate_config=evaluate_config or ConfigRecord(),
             evaluate_fn=evaluate_fn,
-            accuracy_key=self.accuracy_key,
         )
         self.summary()
-        folder = FlowerRunFolder(self.out, settings, labels)
-        with folder, folder.record() as record:
+        holding = RunFolder(Path(self.out)) if self.out is not None else nullcontext()
+        with holding as folder, begin(folder, settings, labels) as record:
             loop = Loop(
                 plan=Plan(
                     num_rounds=num_rounds,
                     clients_per_round=self.clients_per_round,
                     seed=self.seed,
+                    max_iterations_per_round=self.max_iterations_per_round,
                 ),
                 federation=federation,
                 selector=self.selector,
@@ -191,32 +187,15 @@ class ClientSelection(Strategy):
             federation.evaluate_centrally(0, initial_arrays)
             loop.run()
             arrays = model.record_of(loop.state.model)
-            folder.finish(loop.state, model, num_rounds)
+            if folder is not None:
+                finish(folder, model, labels, loop.state, num_rounds)
         return Result(arrays, history.train, history.evaluate, history.central)
 
-    def configure_train(
-        self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid
-    ) -> Iterable[Message]:
+    def configure_train(self, *arguments: object, **options: object) -> NoReturn:
         """Refuse: only :meth:`start` runs rounds."""
         raise ConfigurationError(_OUTERMOST)
 
-    def aggregate_train(
-        self, server_round: int, replies: Iterable[Message]
-    ) -> tuple[ArrayRecord | None, MetricRecord | None]:
-        """Refuse: only :meth:`start` runs rounds."""
-        raise ConfigurationError(_OUTERMOST)
-
-    def configure_evaluate(
-        self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid
-    ) -> Iterable[Message]:
-        """Refuse: only :meth:`start` runs rounds."""
-        raise ConfigurationError(_OUTERMOST)
-
-    def aggregate_evaluate(
-        self, server_round: int, replies: Iterable[Message]
-    ) -> MetricRecord | None:
-        """Refuse: only :meth:`start` runs rounds."""
-        raise ConfigurationError(_OUTERMOST)
+    aggregate_train = configure_evaluate = aggregate_evaluate = configure_train
 
     def summary(self) -> None:
         """Log what is wrapped, and by what."""

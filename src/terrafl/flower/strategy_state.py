@@ -12,13 +12,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from flwr.app import Array, ArrayRecord
+from flwr.app import ArrayRecord
 from flwr.serverapp.strategy import Strategy
 from numpy.typing import NDArray
 
+from terrafl.flower.model_arrays import to_numpy, to_record
 from terrafl.flower.subset import wrapped
 
-_SEPARATOR = "/"
+_NAME = "strategy"  # of all this in the state of the algorithm
 
 
 @dataclass(slots=True, eq=False)
@@ -37,33 +38,33 @@ class StrategyState:
     def __post_init__(self) -> None:
         self._settings = [dict(vars(inner)) for inner in wrapped(self.strategy)]
 
-    def collect(self) -> tuple[dict[str, Any], dict[str, NDArray[np.generic]]]:
-        """Return the numbers that have changed and all arrays, by place."""
+    def collect(self) -> dict[str, Any]:  # Any: as State
+        """Return the numbers that have changed, and each array under its place."""
         values: dict[str, Any] = {}
         arrays: dict[str, NDArray[np.generic]] = {}
         for depth, inner in enumerate(wrapped(self.strategy)):
             for name, value in vars(inner).items():
-                place, before = f"{depth}{_SEPARATOR}{name}", self._settings[depth].get(name)
+                place, before = f"{depth}/{name}", self._settings[depth].get(name)
                 parts = _parts(value)
                 if parts is not None:
                     kind, named = parts
                     values[place] = {"kind": kind, "names": list(named)}
                     for number, array in enumerate(named.values()):
-                        arrays[f"{place}{_SEPARATOR}{number}"] = array
+                        arrays[f"{_NAME}/{place}/{number}"] = array
                 elif isinstance(value, int | float | str) and value != before:
                     values[place] = {"kind": "value", "value": value}
-        return values, arrays
+        return {_NAME: values, **arrays}
 
-    def restore(self, values: Mapping[str, Any], arrays: Mapping[str, NDArray[np.generic]]) -> None:
+    def restore(self, state: Mapping[str, Any]) -> None:  # Any: as State
         """Take up what :meth:`collect` returned."""
         inners = list(wrapped(self.strategy))
-        for place, kept in values.items():
-            depth, _, name = place.partition(_SEPARATOR)
+        for place, kept in state[_NAME].items():
+            depth, _, name = place.partition("/")
             if kept["kind"] == "value":
                 restored = kept["value"]
             else:
                 names = kept["names"]
-                parts = [arrays[f"{place}{_SEPARATOR}{i}"] for i in range(len(names))]
+                parts = [state[f"{_NAME}/{place}/{i}"] for i in range(len(names))]
                 restored = _whole(kept["kind"], dict(zip(names, parts, strict=True)))
             setattr(inners[int(depth)], name, restored)
 
@@ -71,7 +72,7 @@ class StrategyState:
 def _parts(value: object) -> tuple[str, dict[str, NDArray[np.generic]]] | None:
     """Return the arrays in a value, by name; ``None`` if it is something else."""
     if isinstance(value, ArrayRecord):
-        return "record", {key: array.numpy() for key, array in value.items()}
+        return "record", to_numpy(value)
     if isinstance(value, np.ndarray):
         return "array", {"": value}
     if isinstance(value, dict) and value and _are_arrays(value.values()):
@@ -87,7 +88,7 @@ def _are_arrays(values: Iterable[object]) -> bool:
 
 def _whole(kind: str, parts: dict[str, NDArray[np.generic]]) -> object:
     if kind == "record":
-        return ArrayRecord({key: Array(np.asarray(a)) for key, a in parts.items()})
+        return to_record(parts)
     if kind == "array":
         return parts[""]
     return list(parts.values()) if kind == "list" else parts

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
-from flwr.app import Message, RecordDict
 from flwr.proto.node_pb2 import NodeInfo
 from flwr.serverapp import Grid
 from flwr.serverapp.strategy import Strategy
-from flwr.supercore.run import Run
 
 
-class SubsetGrid(Grid):
-    """A grid that shows only some of its nodes.
+@Grid.register
+class SubsetGrid:
+    """A grid that shows only some of its nodes; all else is that of the whole.
 
     Parameters
     ----------
@@ -31,25 +31,8 @@ class SubsetGrid(Grid):
         self._grid = grid
         self._node_ids = list(node_ids)
 
-    def set_run(self, run: Run) -> None:
-        """Set the run of the whole grid."""
-        self._grid.set_run(run)
-
-    @property
-    def run(self) -> Run:
-        """The run of the whole grid."""
-        return self._grid.run
-
-    def create_message(
-        self,
-        content: RecordDict,
-        message_type: str,
-        dst_node_id: int,
-        group_id: str,
-        ttl: float | None = None,
-    ) -> Message:
-        """Create a message."""
-        return self._grid.create_message(content, message_type, dst_node_id, group_id, ttl)
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # of the whole grid
+        return getattr(self._grid, name)
 
     def get_node_ids(self) -> list[int]:
         """Return the ids of the nodes that are shown."""
@@ -59,20 +42,6 @@ class SubsetGrid(Grid):
         """Return what is known of the nodes that are shown."""
         shown = set(self._node_ids)
         return [node for node in self._grid.get_nodes() if node.node_id in shown]
-
-    def push_messages(self, messages: Iterable[Message]) -> Iterable[str]:
-        """Send messages."""
-        return self._grid.push_messages(messages)
-
-    def pull_messages(self, message_ids: Iterable[str]) -> Iterable[Message]:
-        """Return the replies that have come."""
-        return self._grid.pull_messages(message_ids)
-
-    def send_and_receive(
-        self, messages: Iterable[Message], *, timeout: float | None = None
-    ) -> Iterable[Message]:
-        """Send messages and wait for the replies."""
-        return self._grid.send_and_receive(messages, timeout=timeout)
 
 
 def wrapped(strategy: Strategy) -> Iterator[Strategy]:

@@ -1,19 +1,11 @@
 """The run folder: configuration, events, checkpoints, summary, lock."""
 
-from terrafl.runs.event_reader import read_events, read_lines
-from terrafl.runs.folder import RunFolder
-from terrafl.runs.journal import Journal
-from terrafl.runs.summary import Labels, Point, Summary
-from terrafl.runs.tail import News, Tail
-
-__all__ = [
-    "Journal",
-    "Labels",
-    "News",
-    "Point",
-    "RunFolder",
-    "Summary",
-    "Tail",
-    "read_events",
-    "read_lines",
-]
+from terrafl.runs.event_reader import read_events as read_events
+from terrafl.runs.event_reader import read_lines as read_lines
+from terrafl.runs.folder import RunFolder as RunFolder
+from terrafl.runs.journal import Journal as Journal
+from terrafl.runs.summary import Labels as Labels
+from terrafl.runs.summary import Point as Point
+from terrafl.runs.summary import Summary as Summary
+from terrafl.runs.tail import News as News
+from terrafl.runs.tail import Tail as Tail

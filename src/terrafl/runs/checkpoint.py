@@ -29,6 +29,7 @@ _log = logging.getLogger(__name__)
 KEPT = 2
 _NAME = re.compile(r"\d{9}", re.ASCII)
 _UNFINISHED = ".[0-9]*.tmp"
+_DAMAGE = (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -125,14 +126,6 @@ def _load(path: Path) -> Checkpoint | None:
         if hashlib.sha256(data).hexdigest() != manifest["sha256"]:
             return None
         checkpoint = Checkpoint(manifest["values"], from_safetensors(data))
-    except (
-        OSError,
-        ValueError,
-        KeyError,
-        TypeError,
-        AttributeError,
-        RecursionError,
-        SafetensorError,
-    ):
+    except (*_DAMAGE, SafetensorError):
         return None
     return checkpoint if isinstance(checkpoint.values, dict) else None

@@ -46,8 +46,7 @@ def parse_event(plain: Plain) -> e.Event | None:
     round_number = checked(_ROUND, "round", plain["round"])
     if kind == e.Split.kind and plain.keys() >= _SPLIT_KEYS:
         return _split(plain)
-    details = {key: value for key, value in plain.items() if key not in ("event", "round")}
-    return e.Decision(name=kind, round=round_number, details=details)
+    return e.decision(round_number, plain)
 
 
 def _evaluation(plain: Plain) -> e.Event:

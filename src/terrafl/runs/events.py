@@ -27,6 +27,14 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class InIteration:
+    """The round and the iteration of an event, both counted from 0."""
+
+    round: int
+    iteration: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Federation(Event):
     """The clients, in the first line of a journal.
 
@@ -111,13 +119,11 @@ class SplitClient(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Split(Event):
+class Split(InIteration, Event):
     """Terraform's decision: where a cohort is split. Terraform itself writes a `Decision`.
 
     Parameters
     ----------
-    round, iteration
-        When.
     measure
         What the clients are sorted by, such as ``update_norm``.
     clients
@@ -134,8 +140,6 @@ class Split(Event):
 
     kind: ClassVar[str] = "split"
 
-    round: int
-    iteration: int
     measure: str
     clients: Sequence[SplitClient]
     k_q1: int
@@ -147,75 +151,63 @@ class Split(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cohort(Event):
+class Cohort(InIteration, Event):
     """The clients that train next; ``draws`` where one was drawn more than once."""
 
     kind: ClassVar[str] = "cohort"
 
-    round: int
-    iteration: int
     clients: Sequence[str]
     draws: Sequence[int] = ()
     weights: Sequence[float] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Updates(Event):
+class Updates(InIteration, Event):
     """How far each client moved the final layer; ``None`` where no final layer is known."""
 
     kind: ClassVar[str] = "updates"
 
-    round: int
-    iteration: int
     clients: Sequence[str]
     update_norm: Sequence[float] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Refused(Event):
+class Refused(InIteration, Event):
     """A client whose update was not used, and why."""
 
     kind: ClassVar[str] = "refused"
 
-    round: int
-    iteration: int
     client: str
     reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Guarded(Event):
+class Guarded(InIteration, Event):
     """What the guard did to a client's update, and why."""
 
     kind: ClassVar[str] = "guard"
 
-    round: int
-    iteration: int
     client: str
     action: str
     reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Averaged(Event):
+class Averaged(InIteration, Event):
     """The weights of the mean, where a guard or an attack may have changed them."""
 
     kind: ClassVar[str] = "averaged"
 
-    round: int
-    iteration: int
     clients: Sequence[str]
     weights: Sequence[float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NotAggregated(Event):
+class NotAggregated(InIteration, Event):
     """An iteration that left the global model as it was, and why."""
 
     kind: ClassVar[str] = "not aggregated"
 
-    round: int
-    iteration: int
     reason: str
 
 
@@ -276,24 +268,20 @@ class Fairness(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SelectionTime(Event):
+class SelectionTime(InIteration, Event):
     """Timings: seconds that the selector took."""
 
     kind: ClassVar[str] = "selection"
 
-    round: int
-    iteration: int
     seconds: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class IterationTime(Event):
+class IterationTime(InIteration, Event):
     """Timings: seconds of an iteration's training, in all and per client."""
 
     kind: ClassVar[str] = "iteration"
 
-    round: int
-    iteration: int
     train_s: float
     clients_s: Sequence[float]
 

@@ -6,7 +6,6 @@ import contextlib
 import fcntl
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
@@ -16,7 +15,6 @@ from terrafl.runs.atomic import unfinished
 from terrafl.runs.summary import Summary
 
 
-@dataclass(slots=True)
 class RunFolder:
     """Where a run keeps its files; as a context manager, exclusively.
 
@@ -24,45 +22,35 @@ class RunFolder:
     ----------
     path
         The folder; it is created when the run starts.
+
+    Attributes
+    ----------
+    config
+        The resolved configuration; written first, so a folder without it holds no run.
+    journal
+        What happened.
+    timings
+        Everything that differs between equal runs.
+    checkpoints
+        The newest states.
+    client_state
+        An algorithm's vectors per client; each checkpoint says which slots are whose.
+    model
+        The final global model.
+    summary
+        What came out; written last, so a folder with it holds a finished run.
     """
 
-    path: Path
-    _lock: int | None = field(default=None, init=False, repr=False)
-
-    @property
-    def config(self) -> Path:
-        """The resolved configuration; written first, so a folder without it holds no run."""
-        return self.path / "config.toml"
-
-    @property
-    def journal(self) -> Path:
-        """What happened."""
-        return self.path / "journal.jsonl"
-
-    @property
-    def timings(self) -> Path:
-        """Everything that differs between equal runs."""
-        return self.path / "timings.jsonl"
-
-    @property
-    def checkpoints(self) -> Path:
-        """The newest states."""
-        return self.path / "checkpoints"
-
-    @property
-    def client_state(self) -> Path:
-        """An algorithm's vectors per client; each checkpoint says which slots are whose."""
-        return self.checkpoints / "clients.f32"
-
-    @property
-    def model(self) -> Path:
-        """The final global model."""
-        return self.path / "model.safetensors"
-
-    @property
-    def summary(self) -> Path:
-        """What came out; written last, so a folder with it holds a finished run."""
-        return self.path / "summary.json"
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.config = path / "config.toml"
+        self.journal = path / "journal.jsonl"
+        self.timings = path / "timings.jsonl"
+        self.checkpoints = path / "checkpoints"
+        self.client_state = self.checkpoints / "clients.f32"
+        self.model = path / "model.safetensors"
+        self.summary = path / "summary.json"
+        self._lock: int | None = None
 
     @property
     def is_started(self) -> bool:

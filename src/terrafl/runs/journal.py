@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import mmap
 import os
 from pathlib import Path
 
@@ -81,18 +82,10 @@ def starts_with(path: Path, length: int, sha256: str) -> bool:
 
 def whole_lines(path: Path) -> int:
     """Return the length of a file up to the end of its last whole line; 0 where there is none."""
-    if not path.exists():
+    if not path.exists() or not path.stat().st_size:
         return 0
-    with path.open("rb") as file:
-        end = file.seek(0, os.SEEK_END)
-        while end:
-            start = max(0, end - _CHUNK)
-            file.seek(start)
-            last = file.read(end - start).rfind(b"\n")
-            if last >= 0:
-                return start + last + 1
-            end = start
-    return 0
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        return content.rfind(b"\n") + 1
 
 
 def _digest(path: Path, length: int) -> hashlib._Hash:

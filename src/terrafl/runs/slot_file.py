@@ -7,13 +7,13 @@ is not overwritten while the checkpoint is kept: new values go to a free slot.
 from __future__ import annotations
 
 import math
-import mmap
 import os
 import tempfile
 import weakref
 from collections import deque
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,8 +42,7 @@ class SlotFile:
         self._path = path
         self._names = tuple(names)
         self._shape = (len(self._names), size)
-        self._descriptor: int | None = None
-        self._memory: mmap.mmap | None = None
+        self._file: BinaryIO | None = None
         self._slots: NDArray[np.float32] = np.empty((0, *self._shape), dtype=np.float32)
         self._index: dict[str, int] = {}
         # Slots of the kept checkpoints, and of the one that is being written.
@@ -76,9 +75,9 @@ class SlotFile:
 
     def state(self) -> State:
         """Write everything to disk; return which slot is whose, now and one checkpoint before."""
-        if self._descriptor is not None and self._memory is not None:
-            self._memory.flush()
-            os.fsync(self._descriptor)
+        if self._file is not None and isinstance(self._slots, np.memmap):
+            self._slots.flush()
+            os.fsync(self._file.fileno())
         before = self._protected[-1] if self._protected else {}
         self._protected.append(dict(self._index))
         return {"index": dict(self._index), "before": before, "names": list(self._names)}
@@ -91,7 +90,7 @@ class SlotFile:
         self._index = {str(client): int(slot) for client, slot in index.items()}  # type: ignore[arg-type]  # as stored
         self._protected.extend([dict(before), dict(self._index)])  # type: ignore[arg-type]  # as stored
         if self._index:
-            length = self._length_on_disk()
+            length = os.fstat(self._opened().fileno()).st_size // (4 * math.prod(self._shape))
             if max(self._index.values()) >= length:
                 raise RunFolderError(
                     f"{self._path} must hold the client state of its checkpoint; it is too short: "
@@ -105,26 +104,19 @@ class SlotFile:
             self._map(slot + _GROWTH)
         return slot
 
-    def _length_on_disk(self) -> int:
-        bytes_per_slot = 4 * self._shape[0] * self._shape[1]
-        exists = self._path is not None and self._path.exists()
-        return self._path.stat().st_size // bytes_per_slot if exists and self._path else 0
-
     def _map(self, num_slots: int) -> None:
         """Map the file with room for so many slots."""
-        if self._descriptor is None:
-            self._descriptor = self._opened()
-            weakref.finalize(self, os.close, self._descriptor)
-        shape = (max(num_slots, 1), *self._shape)
-        num_bytes = 4 * math.prod(shape)
-        if os.fstat(self._descriptor).st_size < num_bytes:
-            os.ftruncate(self._descriptor, num_bytes)
-        self._memory = mmap.mmap(self._descriptor, num_bytes)
-        self._slots = np.ndarray(shape, dtype=np.float32, buffer=self._memory)
+        shape = (num_slots, *self._shape)
+        self._slots = np.memmap(self._opened(), dtype=np.float32, mode="r+", shape=shape)
 
-    def _opened(self) -> int:
+    def _opened(self) -> BinaryIO:
+        if self._file is not None:
+            return self._file
         if self._path is None:
-            with tempfile.TemporaryFile() as file:
-                return os.dup(file.fileno())
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        return os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
+            self._file = tempfile.TemporaryFile()  # noqa: SIM115  # closed with this object
+        else:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
+            self._file = os.fdopen(os.open(self._path, flags, 0o644), "r+b")
+        weakref.finalize(self, self._file.close)
+        return self._file

@@ -19,8 +19,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from terrafl.records import Floats
+
 Weighting = Literal["count", "mass"]
-Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 _CHUNK = 4096  # clients converted to Python integers at a time, to limit memory

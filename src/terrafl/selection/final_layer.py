@@ -5,11 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from terrafl.records import Vector
-
-Difference = NDArray[np.float64]
+from terrafl.records import Floats, Vector
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +38,11 @@ class FinalLayer:
         """Classes, or 0 where there is no bias."""
         return (self.bias.stop - self.bias.start,)
 
-    def weight_update(self, vector: Vector, received: Vector) -> Difference:
+    def weight_update(self, vector: Vector, received: Vector) -> Floats:
         """Return the update of the weight, as one row of numbers."""
         return vector[self.weight].astype(np.float64) - received[self.weight]
 
-    def bias_update(self, vector: Vector, received: Vector) -> Difference:
+    def bias_update(self, vector: Vector, received: Vector) -> Floats:
         """Return the update of the bias."""
         return vector[self.bias].astype(np.float64) - received[self.bias]
 
@@ -57,6 +54,6 @@ class FinalLayer:
         return norm(self.weight_update(vector, received), self.bias_update(vector, received))
 
 
-def norm(*parts: Difference) -> float:
+def norm(*parts: Floats) -> float:
     """Return the Euclidean norm of several arrays together."""
     return float(np.sqrt(sum(np.square(part).sum() for part in parts)))

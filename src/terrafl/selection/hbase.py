@@ -42,15 +42,5 @@ class HBase(Selector):
 
     def draw(self, context: Context) -> Cohort:
         """Draw the cohort of the round."""
-        reachable = context.eligible()
-        if len(reachable) == 0:
-            return Cohort()
-        sizes = context.population.sizes[reachable]
-        wanted = context.clients_per_round
-        drawn = context.generator.choice(
-            reachable,
-            size=wanted if self.replace else min(wanted, len(reachable)),
-            replace=self.replace,
-            p=sizes / sizes.sum(),  # p_k
-        )
+        drawn = context.draw_by_size(context.clients_per_round, replace=self.replace)
         return Cohort.of(context.population.names(drawn))

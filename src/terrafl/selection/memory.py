@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from terrafl.errors import ConfigurationError
-from terrafl.records import Population, State
+from terrafl.records import Floats, Population, Positions, State
 
-Floats = NDArray[np.float64]
 Ids = NDArray[np.str_]
 
 
@@ -109,9 +108,7 @@ class ClientMemory:
             self._columns[name] = array_in(state, name).astype(np.float64)
 
     def _move(self, ids: Ids) -> None:
-        if ids is self._ids:
-            return
-        if not np.array_equal(ids, self._ids):
+        if ids is not self._ids and not np.array_equal(ids, self._ids):
             rows, stays = _find(ids, self._ids)
             for name, column in self._columns.items():
                 moved = np.full((len(ids), *column.shape[1:]), self.defaults.get(name, 0.0))
@@ -120,7 +117,7 @@ class ClientMemory:
         self._ids = ids
 
 
-def _find(ids: Ids, wanted: Ids) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+def _find(ids: Ids, wanted: Ids) -> tuple[Positions, NDArray[np.bool_]]:
     """Return where each id stands in the sorted ids, and whether it truly does."""
     if len(ids) == 0:
         return np.zeros(len(wanted), dtype=np.intp), np.zeros(len(wanted), dtype=np.bool_)

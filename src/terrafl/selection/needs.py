@@ -7,11 +7,11 @@ A selector names entries in its ``needs``. :func:`register` adds one. Example::
 
 from __future__ import annotations
 
-import inspect
+import sys
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 
 from terrafl.errors import ConfigurationError, require
 from terrafl.records import MEASURED_FIELDS, Measured, Report, Vector
@@ -70,9 +70,9 @@ class Measurement:
 
     def __post_init__(self) -> None:
         require(self.name.isidentifier(), "name", self.name, "a Python identifier")
-        known_sources = ("server", "client", "clock")
-        must = f"one of {', '.join(known_sources)}"
-        require(self.source in known_sources, f"source of {self.name}", self.source, must)
+        sources = get_args(Source)
+        must = f"one of {', '.join(sources)}"
+        require(self.source in sources, f"source of {self.name}", self.source, must)
         is_clock = self.source == "clock"
         must = "None for a clock" if is_clock else "a callable"
         fits = self.function is None if is_clock else callable(self.function)
@@ -82,19 +82,6 @@ class Measurement:
         must = "an integer of at least 0"
         require(self.wire_bytes >= 0, f"wire_bytes of {self.name}", self.wire_bytes, must)
         object.__setattr__(self, "metric", self.metric or self.name)
-
-    @property
-    def is_checkable(self) -> bool:
-        """Whether it is a number that the server can measure again."""
-        return self.source == "server" and self.shape is None
-
-    def measured(
-        self, vector: Vector, received: Vector, final_layer: FinalLayer | None
-    ) -> Measured:
-        """Return the value that the server measures."""
-        assert self.function is not None
-        value: Measured = self.function(vector, received, final_layer)
-        return float(value) if self.shape is None else value
 
 
 _REGISTRY: dict[Need, Measurement] = {}
@@ -106,18 +93,15 @@ def register(measurement: Measurement) -> Measurement:
     Call it at the top level of an importable module: worker processes import that module. A
     resumed run finds it there if the module of the selector imports it.
     """
-    frame = inspect.currentframe()
-    caller = frame.f_back if frame is not None else None
-    module = measurement.module or (str(caller.f_globals["__name__"]) if caller else "")
+    module = measurement.module or str(sys._getframe(1).f_globals["__name__"])
     other = _REGISTRY.get(measurement.name)
     if other is not None and other.module != module:
         raise ConfigurationError(
             f"a measurement must have a name that is not in use; {measurement.name!r} was "
             f"registered by {other.module}: choose another name."
         )
-    registered = replace(measurement, module=module)
-    _REGISTRY[measurement.name] = registered
-    return registered
+    _REGISTRY[measurement.name] = replace(measurement, module=module)
+    return _REGISTRY[measurement.name]
 
 
 def known() -> Mapping[Need, Measurement]:
@@ -176,14 +160,19 @@ def measure(
     final_layer
         Where the final layer lies; ``None`` leaves out what depends on it.
     """
-    found = [
-        m
-        for m in _REGISTRY.values()
-        if m.name in needs
-        and m.source == "server"
-        and not (m.uses_final_layer and final_layer is None)
-    ]
-    return {m.name: m.measured(vector, received, final_layer) for m in found}
+    found: dict[Need, Measured] = {}
+    for name, m in _REGISTRY.items():
+        is_known = final_layer is not None or not m.uses_final_layer
+        if name in needs and m.source == "server" and m.function is not None and is_known:
+            value = m.function(vector, received, final_layer)
+            found[name] = float(value) if m.shape is None else value
+    return found
+
+
+def checkable_values(report: Report) -> dict[Need, Measured]:
+    """Return the numbers in a report that the server can measure again."""
+    checkable = [n for n, m in _REGISTRY.items() if m.source == "server" and m.shape is None]
+    return {n: value for n in checkable if (value := report.value(n)) is not None}
 
 
 def collect(

@@ -13,10 +13,9 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from terrafl.errors import require
-from terrafl.records import Cohort, Json, Report, State
+from terrafl.records import Cohort, Floats, Json, Positions, Report, State
 from terrafl.selection.memory import ClientMemory
 from terrafl.selection.needs import Need
 from terrafl.selection.protocol import Averaging, Context, Selector
@@ -71,12 +70,9 @@ class PowerOfChoice(Selector):
         variants = get_args(Variant)
         require(self.variant in variants, "variant", self.variant, f"one of {', '.join(variants)}")
         counted = type(self.candidates) is int and self.candidates >= 1
-        require(
-            self.candidates is None or self.candidates == "all" or counted,
-            "candidates",
-            self.candidates,
-            'an integer of at least 1, "all", or left out',
-        )
+        fits = counted or self.candidates in ("all", None)
+        must = 'an integer of at least 1, "all", or left out'
+        require(fits, "candidates", self.candidates, must)
         require(self.sample_size >= 1, "sample_size", self.sample_size, "an integer of at least 1")
         self._memory = ClientMemory({"loss": np.inf})
 
@@ -112,7 +108,7 @@ class PowerOfChoice(Selector):
         }
         return Cohort.of(population.names(chosen), why)
 
-    def _draw_candidates(self, context: Context) -> NDArray[np.intp]:
+    def _draw_candidates(self, context: Context) -> Positions:
         """Return the positions of the candidates, in the order of ids."""
         wanted = context.clients_per_round
         reachable = context.eligible()
@@ -122,11 +118,9 @@ class PowerOfChoice(Selector):
         require(count >= wanted, "candidates", count, f"at least the {wanted} clients per round")
         if count >= len(reachable):
             return reachable
-        sizes = context.population.sizes[reachable]
-        chances = sizes / sizes.sum()  # p_k
-        return np.sort(context.generator.choice(reachable, size=count, replace=False, p=chances))
+        return np.sort(context.draw_by_size(count))
 
-    def _losses(self, context: Context, candidates: NDArray[np.intp]) -> NDArray[np.float64]:
+    def _losses(self, context: Context, candidates: Positions) -> Floats:
         """Return one loss per candidate; NaN for one that may not be taken."""
         if self.variant == "rpow-d":
             self._memory.align(context.population)

@@ -16,7 +16,7 @@ from typing import ClassVar, Literal, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from terrafl.records import Cohort, Population, Report, State
+from terrafl.records import Cohort, Floats, Population, Positions, Report, State
 from terrafl.selection.needs import Need
 
 Averaging = Literal["size", "plain"]
@@ -28,7 +28,7 @@ class Ask(Protocol):
 
     def __call__(
         self, clients: Sequence[str], what: str, *, sample_size: int | None = None
-    ) -> NDArray[np.float64]:
+    ) -> Floats:
         """Return one answer per client; NaN for a client that did not answer.
 
         ``what`` is one of :data:`terrafl.federation.protocol.QUESTIONS`. With ``sample_size``
@@ -77,19 +77,17 @@ class Context:
         """The part of the run that is done, in [0, 1]: rounds done / rounds planned."""
         return self.round / self.num_rounds
 
-    def losses(
-        self, clients: Sequence[str], *, sample_size: int | None = None
-    ) -> NDArray[np.float64]:
+    def losses(self, clients: Sequence[str], *, sample_size: int | None = None) -> Floats:
         """Ask for the mean loss of the global model on each client's training data."""
         return self.ask(clients, "loss", sample_size=sample_size)
 
-    def eligible(self) -> NDArray[np.intp]:
+    def eligible(self) -> Positions:
         """Return the positions of the clients that can be reached, in order of id."""
         if self.available is None:
             return np.arange(len(self.population))
         return np.flatnonzero(self.available)
 
-    def draw_uniformly(self) -> NDArray[np.intp]:
+    def draw_uniformly(self) -> Positions:
         """Draw $K$ distinct clients, each equally likely (all, if there are fewer).
 
         Every method that starts from a uniform draw uses this one, so that methods compared
@@ -102,6 +100,18 @@ class Context:
         reachable = self.eligible()
         count = min(self.clients_per_round, len(reachable))
         return self.generator.choice(reachable, size=count, replace=False)
+
+    def draw_by_size(self, count: int, *, replace: bool = False) -> Positions:
+        r"""Draw reachable clients, each with probability $p_k = n_k / \sum_j n_j$.
+
+        Without replacement there are fewer than ``count`` when fewer can be reached.
+        """
+        reachable = self.eligible()
+        if len(reachable) == 0:
+            return reachable
+        sizes = self.population.sizes[reachable]
+        count = count if replace else min(count, len(reachable))
+        return self.generator.choice(reachable, size=count, replace=replace, p=sizes / sizes.sum())
 
 
 @runtime_checkable

@@ -8,8 +8,9 @@ spoils the others.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from numbers import Integral, Real
+from typing import TypeGuard
 
 import numpy as np
 
@@ -114,7 +115,7 @@ def _value_fault(measurement: Measurement, value: object, needed: bool) -> str:
         return "" if _is_finite_array(value) else f"{name} must be an array of finite numbers"
     if isinstance(value, bool) or not isinstance(value, Real):
         return f"{name} must be a number, got {_shown(value)}"
-    if not _is_between(value, -math.inf if measurement.is_signed else 0):
+    if not is_finite(value) or (value < 0 and not measurement.is_signed):
         bound = "" if measurement.is_signed else " and not negative"
         return f"{name} must be finite{bound}, got {_shown(value)}"
     return ""
@@ -126,20 +127,26 @@ def _is_integer(value: object, least: int, most: int) -> bool:
     return least <= int(value) <= most
 
 
-def _is_between(value: Real, least: float) -> bool:
+def is_finite(value: object) -> TypeGuard[float]:
+    """Return whether a value is a number that a float can hold."""
     try:
-        return math.isfinite(float(value)) and least <= float(value)
+        return isinstance(value, Real) and math.isfinite(value)
     except OverflowError:  # an integer beyond the largest float
         return False
 
 
 def _shown(value: object) -> str:
-    """Return a short text for anything that a client may send."""
+    return shorten(value, str if isinstance(value, Real) else repr)
+
+
+def shorten(value: object, show: Callable[[object], str] = str, *, most: int = 60) -> str:
+    """Return a short text on one line for anything that a client may send."""
     try:
-        text = str(value) if isinstance(value, Real) else repr(value)
+        text = show(value)
     except ValueError:  # Python refuses to print integers of thousands of digits
         return "an integer of thousands of digits"
-    return text if len(text) <= 60 else f"{text[:60]}..."
+    text = "".join(c if c.isprintable() else " " for c in text)
+    return text if len(text) <= most else f"{text[:most]}..."
 
 
 def _is_finite_array(value: object) -> bool:

@@ -20,13 +20,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from terrafl.errors import ConfigurationError
-from terrafl.selection.candidate_splits import Weighting, candidate_splits, least_variance
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
+from terrafl.records import Floats, Positions
+from terrafl.selection.candidate_splits import (
+    Integers,
+    Weighting,
+    candidate_splits,
+    least_variance,
+)
 
 Q1 = Fraction(1, 4)
 Q3 = Fraction(3, 4)
@@ -48,19 +50,19 @@ class Split:
         Whether no position satisfied $k_a \le \tau < k_b$, so that $\tau = \min(k_a, N-1)$.
     """
 
-    order: NDArray[np.intp]
+    order: Positions
     first: int
     end: int
     tau: int
     empty_range: bool
 
     @property
-    def easy(self) -> NDArray[np.intp]:
+    def easy(self) -> Positions:
         """Indices of the easy clients."""
         return self.order[: self.tau]
 
     @property
-    def hard(self) -> NDArray[np.intp]:
+    def hard(self) -> Positions:
         """Indices of the hard clients."""
         return self.order[self.tau :]
 
@@ -124,7 +126,7 @@ def split(
     return Split(order, first, end, candidates[0], False)
 
 
-def _ascending(norms: Floats) -> NDArray[np.intp]:
+def _ascending(norms: Floats) -> Positions:
     """Return the ascending order; equal norms keep their order.
 
     numpy's unstable sort is several times faster than its stable one, and ties are rare.

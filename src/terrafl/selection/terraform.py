@@ -89,13 +89,8 @@ class Terraform(Selector):
 
     def __post_init__(self) -> None:
         require(self.eta >= 1, "eta", self.eta, "an integer of at least 1")
-        unbounded = self.max_iterations is None
-        require(
-            unbounded or (self.max_iterations or 0) >= 1,
-            "max_iterations",
-            self.max_iterations,
-            "an integer of at least 1, or left out",
-        )
+        most, must = self.max_iterations, "an integer of at least 1, or left out"
+        require(most is None or most >= 1, "max_iterations", most, must)
         require(self.signal in _FIELDS, "signal", self.signal, f"one of {', '.join(_FIELDS)}")
         require(self.weighting in ("count", "mass"), "weighting", self.weighting, "count or mass")
         parse_range(self.search_range)

@@ -1,5 +1,3 @@
 """The guard: bounds what a client that lies, breaks or attacks can do. numpy only."""
 
-from terrafl.defences.guard.guard import Guard
-
-__all__ = ["Guard"]
+from terrafl.defences.guard.guard import Guard as Guard

@@ -24,20 +24,26 @@ in them is decided by the draw, once a round, and not by anything a client says.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 import numpy as np
 
 from terrafl.defences.guard.history import Budget, Recent, Seen
-from terrafl.defences.guard.log import Log
-from terrafl.defences.guard.measuring import remeasured
-from terrafl.defences.guard.updates import clipped, deviations, update_norm
+from terrafl.defences.guard.updates import clipped, deviations, squared_distance
 from terrafl.defences.protocol import Inspected, Iteration
 from terrafl.errors import require
-from terrafl.records import Population, Report, State, Update, Vector
+from terrafl.records import Report, State, Update, Vector
+from terrafl.runs.events import Guarded
+from terrafl.selection.needs import checkable_values, measure
 
 _FEWEST_NORMS = 5  # with fewer, outliers cannot be detected
+_TOLERANCE = 1e-3  # clients may measure in float32
+
+Action = Literal["quarantined", "clipped", "capped", "corrected", "withheld"]
+Note = Callable[[Action, str, str], None]
+"""Writes down what the guard did, to which client, and why."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -100,31 +106,46 @@ class Guard:
 
         An update over its retraining budget is kept, but the selector does not hear it.
         """
-        log = Log(iteration.round, iteration.iteration)
+        events: list[Guarded] = []
+
+        def note(action: Action, client: str, reason: str) -> None:
+            when = {"round": iteration.round, "iteration": iteration.iteration}
+            events.append(Guarded(**when, client=client, action=action, reason=reason))
+
         received = iteration.received
-        norms = {u.client_id: update_norm(u.vector, received) for u in updates if len(u.vector)}
+        norms = {
+            u.client_id: math.sqrt(squared_distance(u.vector, received))
+            for u in updates
+            if len(u.vector)
+        }
         self._remember([update.report for update in updates], norms)
-        outliers = self._outliers(norms, log)
+        outliers = self._outliers(norms, note)
         sent = [update for update in updates if update.client_id not in outliers]
-        bounded = [self._clipped(u, norms.get(u.client_id, 0.0), received, log) for u in sent]
+        bounded = [self._clipped(u, norms.get(u.client_id, 0.0), received, note) for u in sent]
         reported = [
-            self._corrected(update, original, iteration, log)
+            self._corrected(update, original.vector, iteration, note)
             for update, original in zip(bounded, sent, strict=True)
         ]
-        heard = [replace(u, heard=u.heard and self._has_budget(u.report, log)) for u in reported]
-        return Inspected(heard, (), log.events)
+        heard = [replace(u, heard=u.heard and self._has_budget(u.report, note)) for u in reported]
+        return Inspected(heard, (), events)
 
-    def _corrected(
-        self, update: Update, original: Update, iteration: Iteration, log: Log
-    ) -> Update:
-        """Return an update whose weight and report the server can rely on."""
-        report, weight = self._capped(update.report, iteration.population, log), update.weight
+    def _corrected(self, update: Update, sent: Vector, iteration: Iteration, note: Note) -> Update:
+        """Return an update whose weight and report the server can rely on.
+
+        Numbers are measured on the update that will be averaged. A reported one that is not that
+        of the update as it was sent is written down.
+        """
+        report, weight = self._capped(update.report, iteration, note), update.weight
         if iteration.averaging == "size" and report is not update.report:
             weight = weight * report.num_examples / update.report.num_examples
         if self.recompute and len(update.vector):
-            vectors = (original.vector, update.vector, iteration.received)
-            layer, needs = iteration.final_layer, iteration.needs
-            report = remeasured(report, *vectors, final_layer=layer, needs=needs, log=log)
+            received, layer = iteration.received, iteration.final_layer
+            told = checkable_values(report)
+            for need, true in measure(told, sent, received, layer).items():
+                if not math.isclose(told[need], true, rel_tol=_TOLERANCE, abs_tol=1e-12):
+                    reason = f"{need} {told[need]:.4g}; its update has {true:.4g}"
+                    note("corrected", report.client_id, reason)
+            report = report.with_values(measure(iteration.needs, update.vector, received, layer))
         return replace(update, report=report, weight=weight)
 
     def state(self) -> State:
@@ -153,7 +174,7 @@ class Guard:
             else:
                 self._budget.retrained(report.client_id)
 
-    def _outliers(self, norms: Mapping[str, float], log: Log) -> set[str]:
+    def _outliers(self, norms: Mapping[str, float], note: Note) -> set[str]:
         known = self._recent.norms()
         if not self.quarantine or not norms or np.count_nonzero(known) < _FEWEST_NORMS:
             return set()
@@ -163,34 +184,35 @@ class Guard:
             if deviation > self.quarantine:
                 outliers.add(client)
                 usual = np.median(known[known > 0])
-                log.note("quarantined", client, f"norm of update {norm:.4g}; usual is {usual:.4g}")
+                note("quarantined", client, f"norm of update {norm:.4g}; usual is {usual:.4g}")
         return outliers
 
-    def _clipped(self, update: Update, norm: float, received: Vector, log: Log) -> Update:
+    def _clipped(self, update: Update, norm: float, received: Vector, note: Note) -> Update:
         longest = self.clip * self._recent.median_norm()
         if longest == 0 or norm <= longest:
             return update
         reason = f"norm of update {norm:.4g}; longest is {longest:.4g}"
-        log.note("clipped", update.client_id, reason)
+        note("clipped", update.client_id, reason)
         return replace(update, vector=clipped(update.vector, received, longest / norm))
 
-    def _capped(self, report: Report, population: Population, log: Log) -> Report:
+    def _capped(self, report: Report, iteration: Iteration, note: Note) -> Report:
         reported, client = int(report.num_examples), report.client_id
         true, why = reported, "at most"
         if self.known_sizes:
+            population = iteration.population
             true, why = int(population.sizes[population.index([client])[0]]), "the server knows"
         elif self.size_cap:
             largest = math.floor(self.size_cap * self._recent.median_size())
             true = min(reported, max(1, largest))
         if true == reported:
             return report
-        log.note("capped", client, f"num_examples {reported}; {why} {true}")
+        note("capped", client, f"num_examples {reported}; {why} {true}")
         return replace(report, num_examples=true)
 
-    def _has_budget(self, report: Report, log: Log) -> bool:
+    def _has_budget(self, report: Report, note: Note) -> bool:
         spent = self._budget.spent(report.client_id)
         if not self.retrainings or spent < self.retrainings:
             return True
         reason = f"retrained {spent} times in its last {self.window} draws; at most "
-        log.note("withheld", report.client_id, f"{reason}{self.retrainings}")
+        note("withheld", report.client_id, f"{reason}{self.retrainings}")
         return False

@@ -1,32 +1,29 @@
-"""Norms of whole updates, clipping, and the outliers among norms."""
+"""Distances of whole models, clipping, and the outliers among norms."""
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from terrafl.records import Vector
-
-Floats = NDArray[np.float64]
+from terrafl.records import Floats, Vector
 
 _BLOCK = 1 << 16
 _NORMAL = 1.4826  # a normal distribution's standard deviation in units of its MAD
 _LEAST_MAD = 0.01  # norms that differ by one percent are alike
 
 
-def update_norm(vector: Vector, received: Vector) -> float:
-    r"""Return $\|\theta^k - \theta\|_2$ over the whole model, in float64.
+def squared_distance(one: Vector, other: Vector) -> float:
+    r"""Return $\|\theta^k - \theta\|_2^2$ over the whole model, in float64.
 
     Examples
     --------
-    >>> update_norm(np.float32([3, 1]), np.float32([0, 5]))
-    5.0
+    >>> squared_distance(np.float32([3, 1]), np.float32([0, 5]))
+    25.0
     """
     total = 0.0
-    for start in range(0, len(vector), _BLOCK):
+    for start in range(0, len(one), _BLOCK):
         part = slice(start, start + _BLOCK)
-        total += float(np.square(np.subtract(vector[part], received[part], dtype=np.float64)).sum())
-    return float(np.sqrt(total))
+        total += float(np.square(np.subtract(one[part], other[part], dtype=np.float64)).sum())
+    return total
 
 
 def clipped(vector: Vector, received: Vector, factor: float) -> Vector:

@@ -14,8 +14,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from terrafl.errors import require
-from terrafl.records import Update, Vector
+from terrafl.defences.robust.rule import Tolerant
+from terrafl.records import Floats, Update, Vector
 
 _BLOCK = 1 << 14
 
@@ -24,7 +24,7 @@ Sorted = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Median:
+class Median(Tolerant):
     r"""Take the middle of every coordinate, $\theta_i \leftarrow \operatorname{med}_k \theta^k_i$.
 
     Of an even number of models it is the mean of the two in the middle. As long as $n > 2f$,
@@ -43,28 +43,18 @@ class Median:
 
     name: ClassVar[str] = "median"
 
-    attackers: int = 1
-
-    def __post_init__(self) -> None:
-        require(self.attackers >= 0, "attackers", self.attackers, "an integer of at least 0")
-
-    @property
-    def least_models(self) -> int:
-        """Return $2f + 1$."""
-        return 2 * self.attackers + 1
-
     def mean(self, received: Vector, updates: Sequence[Update]) -> Vector:
         """Return the median."""
         low, high = (len(updates) - 1) // 2, len(updates) // 2
 
-        def middle(part: Sorted) -> NDArray[np.float64]:
+        def middle(part: Sorted) -> Floats:
             return np.asarray(part[[low, high]].mean(axis=0, dtype=np.float64))
 
         return _by_coordinate(updates, middle)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TrimmedMean:
+class TrimmedMean(Tolerant):
     r"""Leave out the $f$ least and the $f$ greatest of every coordinate; average the rest.
 
     .. math:: \theta_i \leftarrow \frac{1}{n - 2f} \sum_{j=f+1}^{n-f} \theta^{(j)}_i
@@ -79,29 +69,17 @@ class TrimmedMean:
 
     name: ClassVar[str] = "trimmed-mean"
 
-    attackers: int = 1
-
-    def __post_init__(self) -> None:
-        require(self.attackers >= 0, "attackers", self.attackers, "an integer of at least 0")
-
-    @property
-    def least_models(self) -> int:
-        """Return $2f + 1$."""
-        return 2 * self.attackers + 1
-
     def mean(self, received: Vector, updates: Sequence[Update]) -> Vector:
         """Return the trimmed mean."""
 
-        def inner(part: Sorted) -> NDArray[np.float64]:
+        def inner(part: Sorted) -> Floats:
             kept = part[self.attackers : len(part) - self.attackers]
             return np.asarray(kept.mean(axis=0, dtype=np.float64))
 
         return _by_coordinate(updates, inner)
 
 
-def _by_coordinate(
-    updates: Sequence[Update], rule: Callable[[Sorted], NDArray[np.float64]]
-) -> Vector:
+def _by_coordinate(updates: Sequence[Update], rule: Callable[[Sorted], Floats]) -> Vector:
     """Apply a rule to the sorted values of every coordinate, a cache's worth at a time."""
     result = np.empty_like(updates[0].vector)
     for start in range(0, len(result), _BLOCK):

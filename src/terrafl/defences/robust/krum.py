@@ -13,16 +13,15 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from terrafl.algorithms.average import weighted_mean
+from terrafl.defences.guard.updates import squared_distance
+from terrafl.defences.robust.rule import Tolerant
 from terrafl.errors import require
-from terrafl.records import Update, Vector
-
-_BLOCK = 1 << 16
+from terrafl.records import Floats, Update, Vector
 
 
-def krum_scores(updates: Sequence[Update], attackers: int) -> NDArray[np.float64]:
+def krum_scores(updates: Sequence[Update], attackers: int) -> Floats:
     r"""Return how far each model lies from its nearest neighbours.
 
     .. math:: s_k = \sum_{j \in N_k} \|\theta^k - \theta^j\|^2
@@ -40,7 +39,7 @@ def krum_scores(updates: Sequence[Update], attackers: int) -> NDArray[np.float64
     distances = np.zeros((count, count))
     for i in range(count):
         for j in range(i):
-            distance = _squared_distance(updates[i].vector, updates[j].vector)
+            distance = squared_distance(updates[i].vector, updates[j].vector)
             distances[i, j] = distances[j, i] = distance
     np.fill_diagonal(distances, np.inf)  # sorts last: n - f - 2 neighbours never reach it
     nearest = np.sort(distances, axis=1)[:, : count - attackers - 2]
@@ -48,7 +47,7 @@ def krum_scores(updates: Sequence[Update], attackers: int) -> NDArray[np.float64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Krum:
+class Krum(Tolerant):
     r"""Take the one model of the least score, see :func:`krum_scores`; of equals the first.
 
     Parameters
@@ -62,16 +61,7 @@ class Krum:
     """
 
     name: ClassVar[str] = "krum"
-
-    attackers: int = 1
-
-    def __post_init__(self) -> None:
-        require(self.attackers >= 0, "attackers", self.attackers, "an integer of at least 0")
-
-    @property
-    def least_models(self) -> int:
-        """Return $2f + 3$."""
-        return 2 * self.attackers + 3
+    spare: ClassVar[int] = 3
 
     def mean(self, received: Vector, updates: Sequence[Update]) -> Vector:
         """Return the model of the least score."""
@@ -79,7 +69,7 @@ class Krum:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MultiKrum:
+class MultiKrum(Tolerant):
     r"""Average the $m$ models of the least scores plainly, see :func:`krum_scores`.
 
     Parameters
@@ -92,18 +82,13 @@ class MultiKrum:
     """
 
     name: ClassVar[str] = "multi-krum"
+    spare: ClassVar[int] = 3
 
-    attackers: int = 1
     keep: int = 0
 
     def __post_init__(self) -> None:
-        require(self.attackers >= 0, "attackers", self.attackers, "an integer of at least 0")
+        Tolerant.__post_init__(self)
         require(self.keep >= 0, "keep", self.keep, "an integer of at least 0 (0: n - f - 2)")
-
-    @property
-    def least_models(self) -> int:
-        """Return $2f + 3$."""
-        return 2 * self.attackers + 3
 
     def mean(self, received: Vector, updates: Sequence[Update]) -> Vector:
         """Return the plain mean of the models of the least scores."""
@@ -112,11 +97,3 @@ class MultiKrum:
         scores = krum_scores(updates, self.attackers)
         best = np.sort(np.argsort(scores, kind="stable")[:count])
         return weighted_mean(received, [replace(updates[i], weight=1.0) for i in best])
-
-
-def _squared_distance(one: Vector, other: Vector) -> float:
-    total = 0.0
-    for start in range(0, len(one), _BLOCK):
-        part = slice(start, start + _BLOCK)
-        total += float(np.square(np.subtract(one[part], other[part], dtype=np.float64)).sum())
-    return total

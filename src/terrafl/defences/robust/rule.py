@@ -7,9 +7,10 @@ behind any selector. Sizes are what clients say they are; the rules here ignore 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar, Protocol, runtime_checkable
 
-from terrafl.errors import ConfigurationError
+from terrafl.errors import ConfigurationError, require
 from terrafl.records import Update, Vector
 
 
@@ -32,6 +33,29 @@ class Aggregation(Protocol):
     def mean(self, received: Vector, updates: Sequence[Update]) -> Vector:
         """Return the model that stands for the mean of at least :attr:`least_models` updates."""
         ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tolerant:
+    r"""What the rules here share: they tolerate $f$ attackers among $2f + s$ models.
+
+    Parameters
+    ----------
+    attackers
+        To be tolerated in a cohort, $f$.
+    """
+
+    spare: ClassVar[int] = 1  # s
+
+    attackers: int = 1
+
+    def __post_init__(self) -> None:
+        require(self.attackers >= 0, "attackers", self.attackers, "an integer of at least 0")
+
+    @property
+    def least_models(self) -> int:
+        """Return $2f + s$."""
+        return 2 * self.attackers + self.spare
 
 
 def require_tolerable(aggregation: Aggregation, smallest_cohort: int, why: str) -> None:

@@ -1,5 +1,3 @@
 """HiCS-FL: cluster clients by their estimated label entropy and prefer balanced clusters."""
 
-from terrafl.selection.hics.selector import HiCSFL
-
-__all__ = ["HiCSFL"]
+from terrafl.selection.hics.selector import HiCSFL as HiCSFL

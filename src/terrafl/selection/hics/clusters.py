@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from terrafl.records import Floats, Positions
 
 
 def softmax(logits: Floats) -> Floats:
@@ -61,7 +60,7 @@ def distances(directions: Floats, entropies: Floats, entropy_weight: float) -> F
     return angles + entropy_weight * np.abs(entropies[:, None] - entropies[None, :])
 
 
-def ward_clusters(rows: Floats, num_clusters: int) -> NDArray[np.intp]:
+def ward_clusters(rows: Floats, num_clusters: int) -> Positions:
     """Return the cluster of each row by Ward's method, numbered by first appearance.
 
     Rows are points in Euclidean space; at most ``num_clusters`` clusters are formed.

@@ -8,16 +8,15 @@ Federated Learning", NeurIPS 2024.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from statistics import multimode
 from typing import ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from terrafl.errors import ConfigurationError, require
-from terrafl.records import Cohort, Json, Report, State
+from terrafl.records import Cohort, Floats, Json, Positions, Report, State
 from terrafl.selection.hics.clusters import (
     direction,
     distances,
@@ -29,8 +28,6 @@ from terrafl.selection.hics.clusters import (
 from terrafl.selection.memory import ClientMemory
 from terrafl.selection.needs import Need
 from terrafl.selection.protocol import Averaging, Context, Selector
-
-Positions = NDArray[np.intp]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -173,7 +170,7 @@ class HiCSFL(Selector):
         ]
         return np.array(drawn, dtype=np.intp), {"gamma": gamma, "clusters": clusters}
 
-    def _clusters(self, context: Context) -> tuple[Positions, NDArray[np.float64]]:
+    def _clusters(self, context: Context) -> tuple[Positions, Floats]:
         """Return each client's cluster, -1 if unknown, and each cluster's mean entropy."""
         known = np.flatnonzero(self._memory.known())
         entropies = self._memory["entropy"][known]
@@ -186,9 +183,8 @@ class HiCSFL(Selector):
     def refine(self, reports: Sequence[Report], context: Context) -> Cohort:
         """Store the updates of the clients that reported, and end the round."""
         signals = {report.client_id: self._signals(report) for report in reports}
-        length = self._memory["direction"].shape[1] or _most_common(
-            [len(angle) for _, angle in signals.values()]
-        )
+        lengths = [len(angle) for _, angle in signals.values()]
+        length = self._memory["direction"].shape[1] or min(multimode(lengths), default=0)
         fitting = {k: signal for k, signal in signals.items() if len(signal[1]) == length}
         if fitting:
             entropies = [entropy(classes, self.temperature) for classes, _ in fitting.values()]
@@ -197,7 +193,7 @@ class HiCSFL(Selector):
             self._memory.remember(list(fitting), learnt)
         return Cohort()
 
-    def _signals(self, report: Report) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _signals(self, report: Report) -> tuple[Floats, Floats]:
         """Return the update that gives the entropy and the update that gives the angle."""
         bias = np.ravel(np.asarray(report.bias_update, dtype=np.float64))
         if self.compat == "paper":
@@ -212,9 +208,3 @@ class HiCSFL(Selector):
     def restore(self, state: State) -> None:
         """Restore the entropies and directions."""
         self._memory.restore(state)
-
-
-def _most_common(lengths: Sequence[int]) -> int:
-    """Return the most frequent length, the smallest in a tie; 0 if there is none."""
-    counts = Counter(lengths)
-    return min(counts, key=lambda length: (-counts[length], length), default=0)

@@ -1,5 +1,3 @@
 """Oort: prefer clients with a high statistical utility that are fast enough."""
 
-from terrafl.selection.oort.selector import Oort
-
-__all__ = ["Oort"]
+from terrafl.selection.oort.selector import Oort as Oort

@@ -5,12 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from terrafl.records import Floats, Positions
 from terrafl.selection.oort.presets import OortRules
-
-Floats = NDArray[np.float64]
-Positions = NDArray[np.intp]
 
 
 class Standing(NamedTuple):

@@ -7,15 +7,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from terrafl.errors import require
-from terrafl.records import Population
+from terrafl.records import Floats, Population
 from terrafl.seeds import stream
 from terrafl.selection.oort.presets import OortRules
 
 Durations = Literal["equal", "seeded", "measured"] | Mapping[str, float]
-Floats = NDArray[np.float64]
 
 # A client may report any duration; speeds are inverses of durations, and sums must stay finite.
 _SHORTEST_S, _LONGEST_S = 1e-4, 1e9
@@ -99,12 +97,3 @@ class Pacer:
             return float("inf")
         rank = int(len(durations) * self.preference / 100)
         return float(np.partition(durations, rank)[rank])
-
-    def state(self) -> Floats:
-        """Return the state for a checkpoint."""
-        return np.array([self.preference, self.previous, self.current])
-
-    @classmethod
-    def restored(cls, state: NDArray[np.generic]) -> Pacer:
-        """Return the pacer with this state."""
-        return cls(*state.astype(np.float64).tolist())

@@ -17,14 +17,14 @@ Lai et al., "Oort: Efficient Federated Learning via Guided Participant Selection
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import astuple, dataclass, field, fields, replace
 from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from terrafl.errors import require
-from terrafl.records import Cohort, Json, Report, State
+from terrafl.records import Cohort, Floats, Json, Positions, Report, State
 from terrafl.selection.memory import ClientMemory, array_in
 from terrafl.selection.needs import Need
 from terrafl.selection.oort.draw import Standing, draw_by_weight, fastest, pick
@@ -38,10 +38,7 @@ from terrafl.selection.oort.utility import (
     straggler_factor,
     temporal_uncertainty,
 )
-from terrafl.selection.protocol import Averaging, Context, Selector
-
-Floats = NDArray[np.float64]
-Positions = NDArray[np.intp]
+from terrafl.selection.protocol import Context, Selector
 
 
 @dataclass(slots=True, kw_only=True)
@@ -88,7 +85,6 @@ class Oort(Selector):
     """
 
     name: ClassVar[str] = "oort"
-    averaging: ClassVar[Averaging] = "size"
 
     preset: Preset = "paper"
     durations: Durations = "equal"
@@ -217,11 +213,11 @@ class Oort(Selector):
 
     def state(self) -> State:
         """Return the stored values of each client, and the pacer's state."""
-        return {"pacer": self._pacer.state(), **self._memory.state()}
+        return {"pacer": np.array(astuple(self._pacer)), **self._memory.state()}
 
     def restore(self, state: State) -> None:
         """Restore the stored values and the pacer."""
-        self._pacer = Pacer.restored(array_in(state, "pacer"))
+        self._pacer = Pacer(*array_in(state, "pacer").tolist())
         self._memory.restore(state)
 
 

@@ -7,9 +7,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from terrafl.records import Floats
 from terrafl.selection.oort.presets import OortRules
-
-Floats = NDArray[np.float64]
 
 
 def clip(utilities: Floats, quantile: float) -> float:
