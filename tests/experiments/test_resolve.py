@@ -135,7 +135,7 @@ def test_a_nested_table_becomes_an_object():
         ({"training": {"optimizer": "lion"}}, "training.optimizer: input should be 'sgd' or"),
         ({"training": {"lr_decay": {"every": 0, "factor": 1}}}, "training.lr_decay.every must be"),
         ({"training": 3}, "training must be a table of settings; got 3."),
-        ({"algorithm": "fedprocks"}, "algorithm.name must be one of fedavg, fedprox; got"),
+        ({"algorithm": "fedprocks"}, "algorithm.name must be one of fedavg, fedprox, "),
         ({"model": "mpl"}, "got 'mpl': did you mean 'mlp'?"),
         ({"partition": {"name": "alpha-groups", "client": 2}}, "did you mean 'clients'?"),
         ({"rounds": 0}, "rounds must be an integer of at least 1; got 0."),

@@ -125,7 +125,7 @@ class Section:
 def make_sections(comparison: Comparison, studied: Callable[[Run], Study] = study) -> list[Section]:
     """Read the folders of a comparison's runs, group by group."""
     slugs = _slugs(
-        f"{group.problem.name} {group.algorithm} {group.algorithm_variant}"
+        f"{group.problem.name} {group.algorithm} {group.algorithm_variant}".rstrip()
         for group in comparison.groups
     )
     return [
