@@ -251,7 +251,8 @@ def test_names_that_collide_on_purpose_do_not_hide_runs(overview, grow, tmp_path
         grow("random-s0").rename(copy)
         (copy / "summary.json").unlink()
         config = (copy / "config.toml").read_text()
-        (copy / "config.toml").write_text(config.replace('variant = ""', f'variant = "{variant}"'))
+        named = config.replace('\nvariant = ""', f'\nvariant = "{variant}"')
+        (copy / "config.toml").write_text(named)
         evaluation = {"event": "evaluation", "round": 9, "accuracy": accuracy}
         with (copy / "journal.jsonl").open("a") as file:
             file.write(json.dumps(evaluation) + "\n")
