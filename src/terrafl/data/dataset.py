@@ -42,6 +42,15 @@ class Examples:
     def __len__(self) -> int:
         return len(self.y)
 
+    def divide(self, held: NDArray[np.bool_]) -> tuple[Examples, Examples]:
+        """Return the examples that are not held out, and those that are."""
+        group = self.group
+        kept, held_out = (
+            Examples(self.x[rows], self.y[rows], None if group is None else group[rows])
+            for rows in (~held, held)
+        )
+        return kept, held_out
+
 
 @dataclass(frozen=True, slots=True)
 class Normalisation:

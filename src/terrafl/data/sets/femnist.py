@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from terrafl.data.cache import ArrayWriter, cache_place, cached_arrays, cached_examples
-from terrafl.data.dataset import Examples, Normalisation
+from terrafl.data.dataset import Normalisation
 from terrafl.data.entry import Decoded, Entry
 from terrafl.data.files import DataFile, Progress, Published
 from terrafl.data.holdout import hold_out
@@ -127,10 +127,7 @@ def _decode(contents: Mapping[str, Arrays], generator: np.random.Generator) -> D
         everything = cached_examples(arrays, "")
         assert everything.group is not None
         held = hold_out(everything.group, 0.1, generator)
-        train, test = (
-            Examples(everything.x[rows], everything.y[rows], everything.group[rows])
-            for rows in (~held, held)
-        )
+        train, test = everything.divide(held)
     return train, test, Normalisation(255.0)
 
 
