@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from terrafl.data.files import DataFile, GzipFile, search_folders
+from terrafl.data.files import DataFile, GzipFile
 from terrafl.errors import DataError
-from terrafl.folders import home
+from terrafl.folders import home, search_folders
 
 CONTENT = b"the published content" * 20
 

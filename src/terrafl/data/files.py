@@ -1,4 +1,4 @@
-"""Published data files: what they must contain, and where they may be."""
+"""Published data files: what they must contain."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import hashlib
 import mmap
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from lzma import LZMAError
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import Generic, TypeVar
 from zipfile import BadZipFile
 
 from terrafl.errors import DataError
-from terrafl.folders import chosen, require_sha256, user_cache
+from terrafl.folders import require_sha256
 
 Progress = Callable[[str, int, int | None], None]
 """Called with a name, how much is done, and the total (``None`` if unknown)."""
@@ -169,25 +169,3 @@ class FileStatus:
     ok: bool
     problem: str
     note: str = ""
-
-
-def search_folders(
-    root: Path | None, names: Sequence[str], system: Sequence[Path] = ()
-) -> tuple[Path, ...]:
-    """Return the folders in which a data set's files are searched, in this order.
-
-    Parameters
-    ----------
-    root
-        The only folder to search; ``None`` for ``$TERRAFL_DATA``, the user's cache
-        (``$XDG_CACHE_HOME/terrafl`` or ``~/.cache/terrafl``) and the system's folders.
-    names
-        Names of the data set's subfolder; fetched files go to the first.
-    system
-        Where operating systems install the data set.
-    """
-    given = chosen(root)
-    folders = [given, *(given / name for name in names)] if given else []
-    if root is None:
-        folders += [user_cache() / names[0], *system]
-    return tuple(folders)
