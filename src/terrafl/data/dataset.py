@@ -31,12 +31,11 @@ class Examples:
     group: NDArray[np.str_] | None = None
 
     def __post_init__(self) -> None:
-        if len(self.x) != len(self.y) or (
-            self.group is not None and len(self.group) != len(self.y)
-        ):
+        owners = 0 if self.group is None else len(self.group)
+        if len(self.x) != len(self.y) or (self.group is not None and owners != len(self.y)):
             raise DataError(
                 f"every input needs one target and at most one owner; got {len(self.x)} inputs, "
-                f"{len(self.y)} targets and {0 if self.group is None else len(self.group)} owners."
+                f"{len(self.y)} targets and {owners} owners."
             )
 
     def __len__(self) -> int:
