@@ -139,9 +139,10 @@ def download(
         )
     except DataError:
         raise
-    except OSError as error:  # errors of requests, too
+    except OSError as error:  # errors of requests, too, which hold the reason that urllib3 gives
+        reason = getattr(error.args[0] if error.args else None, "reason", error)
         raise DataError(
-            f"could not download {url} over https: {_reason(error)}. Try again: the download "
+            f"could not download {url} over https: {reason}. Try again: the download "
             f"resumes where it stopped. Or put the file at {destination}; its hash must be "
             f"{file.known_hash}. {alternative}".rstrip()
         ) from error
@@ -151,11 +152,6 @@ def download(
             "Nothing was kept; try again later."
         ) from error
     return destination
-
-
-def _reason(error: OSError) -> object:
-    """Return what urllib3 gives as the cause of a failed connection, or the error itself."""
-    return getattr(error.args[0] if error.args else None, "reason", error)
 
 
 class _Resuming:
