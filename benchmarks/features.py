@@ -11,7 +11,7 @@ import time
 import numpy as np
 import torch
 
-from terrafl.models.backbones import BACKBONES
+from terrafl.models import BACKBONES
 from terrafl.models.backbones.extractor import FeatureExtractor
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from terrafl.errors import DataError
@@ -25,6 +26,28 @@ def user_cache() -> Path:
     base = Path(os.environ.get("XDG_CACHE_HOME") or "")
     # The XDG specification says that a relative path must be ignored.
     return (base if base.is_absolute() else Path("~/.cache").expanduser()) / "terrafl"
+
+
+def search_folders(
+    root: Path | None, names: Sequence[str], system: Sequence[Path] = ()
+) -> tuple[Path, ...]:
+    """Return the folders in which files are searched, in this order.
+
+    Parameters
+    ----------
+    root
+        The only folder to search; ``None`` for ``$TERRAFL_DATA``, the user's cache
+        (``$XDG_CACHE_HOME/terrafl`` or ``~/.cache/terrafl``) and the system's folders.
+    names
+        Names of the files' subfolder; fetched files go to the first.
+    system
+        Where operating systems or packages install the files.
+    """
+    given = chosen(root)
+    folders = [given, *(given / name for name in names)] if given else []
+    if root is None:
+        folders += [user_cache() / names[0], *system]
+    return tuple(folders)
 
 
 def sha256_of(path: Path, size: int | None = None) -> str:

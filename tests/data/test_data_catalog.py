@@ -107,7 +107,7 @@ def test_a_check_tells_missing_damaged_and_sound_files_apart(tmp_path):
     (sound,) = check("digits", tmp_path)
 
     assert (damaged.path, damaged.size, damaged.ok) == (tmp_path / IMAGES, 8, False)
-    assert "must be a readable gzip file" in damaged.problem
+    assert "must be a whole gzip file" in damaged.problem
     assert (missing.path, missing.size, missing.ok) == (None, None, False)
     assert "which is missing" in missing.problem
     assert (sound.ok, sound.problem) == (True, "")

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from terrafl.data.files import DataFile, GzipFile, search_folders
+from terrafl.data.files import DataFile, GzipFile
 from terrafl.errors import DataError
-from terrafl.folders import home
+from terrafl.folders import home, search_folders
 
 CONTENT = b"the published content" * 20
 
@@ -40,15 +40,18 @@ def test_a_file_that_is_not_compressed_is_read_as_it_is(tmp_path):
 @pytest.mark.parametrize(
     ("stored", "message"),
     [
-        (b"", "must be one whole gzip file of 420 bytes .*; got 0 bytes"),
-        (b"not gzip at all", "must be a readable gzip file; got: Error"),
-        (gzip.compress(CONTENT, mtime=0)[:-1], "must be one whole gzip file"),
-        (gzip.compress(CONTENT, mtime=0)[:30], "must be one whole gzip file of 420 bytes"),
-        (gzip.compress(CONTENT, mtime=0) + b"!", "must be one whole gzip file"),
+        (b"", "must be a gzip file of 420 bytes .*; got 0 bytes"),
+        (b"not gzip at all", "must be a whole gzip file; got: Not a gzip"),
+        (gzip.compress(CONTENT, mtime=0)[:-1], "must be a whole gzip file"),
+        (
+            gzip.compress(CONTENT, mtime=0)[:30],
+            "must be a whole gzip file; got: Compressed file ended",
+        ),
+        (gzip.compress(CONTENT, mtime=0) + b"!", "must be a whole gzip file"),
         (gzip.compress(CONTENT[:-1], mtime=0), "got 419 bytes with [0-9a-f]{64}"),
         (gzip.compress(CONTENT + b"!", mtime=0), "got more than 420 bytes"),
         (gzip.compress(CONTENT[:-1] + b"!", mtime=0), "got 420 bytes with [0-9a-f]{64}"),
-        (b"\0" * 5000, "must be a readable gzip file"),
+        (b"\0" * 5000, "must be a whole gzip file"),
     ],
 )
 def test_a_wrong_file_is_named_with_what_is_wrong(tmp_path, stored, message):
@@ -84,7 +87,7 @@ def test_a_file_too_large_is_not_read_to_its_end(tmp_path, peak_memory):
     with path.open("wb") as stream:
         stream.truncate(10_000_000)
 
-    with pytest.raises(DataError, match="must be a readable gzip file"):
+    with pytest.raises(DataError, match="must be a whole gzip file"):
         published().read(path)
 
     assert peak_memory() < 300_000
@@ -108,7 +111,7 @@ def test_any_bytes_are_the_content_or_a_data_error(tmp_path, noise, position, re
 
 
 def test_a_folder_is_not_a_file(tmp_path):
-    with pytest.raises(DataError, match="must be a readable gzip file; got"):
+    with pytest.raises(DataError, match="must be a whole gzip file; got"):
         published().read(tmp_path)
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from terrafl.data import LabelDirichlet, Skew
+from terrafl.data import Holdings, LabelDirichlet
 
 
 def test_equal_sizes_differ_by_one_whatever_the_skew(digits_like):
@@ -39,10 +39,10 @@ def test_sizes_do_not_depend_on_skew(fmnist_like):
 
 def test_a_smaller_alpha_is_more_skewed(fmnist_like):
     distances = [
-        Skew.of(
+        Holdings.of(
             LabelDirichlet(50, alpha).partition(fmnist_like, np.random.default_rng(0)),
             fmnist_like.train.y,
-        ).mean_distance
+        ).summary()["mean_distance"]
         for alpha in (0.01, 0.1, 1.0, 100.0)
     ]
 

@@ -36,9 +36,12 @@ def file(tmp_path):
 def test_users_come_one_by_one_with_pixels_in_steps_of_a_byte(file):
     first, second = file(_made())
 
-    assert (first.writer, first.y.tolist()) == (["f0000_14"] * 2, [0, 61])
+    assert (first.group.tolist(), first.y.tolist()) == (["f0000_14"] * 2, [0, 61])
     assert first.x.tolist() == [[[[0, 255], [51, 102]]], [[[255, 255], [255, 0]]]]
-    assert (second.writer, second.x.tolist()) == (["f0001_41"], [[[[153, 204], [255, 255]]]])
+    assert (second.group.tolist(), second.x.tolist()) == (
+        ["f0001_41"],
+        [[[[153, 204], [255, 255]]]],
+    )
     assert first.x.dtype == np.uint8
 
 
@@ -85,7 +88,7 @@ def test_the_order_of_the_keys_does_not_matter(file):
 
     users = list(file({key: made[key] for key in reversed(made)}))
 
-    assert [user.writer[0] for user in users] == made["users"]
+    assert [user.group[0] for user in users] == made["users"]
 
 
 @pytest.mark.parametrize(

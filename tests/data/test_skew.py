@@ -7,17 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from terrafl.data import Holdings, Partition, Ragged, Skew
+from terrafl.data import Holdings, Partition, Ragged
 from terrafl.data.partition.partition import numbered
 
 
-def _partition(rows, **counts):
-    return Partition(
-        client_ids=numbered(len(rows)),
-        train=Ragged.of(rows),
-        test=Ragged.of([[]] * len(rows)),
-        **counts,
-    )
+def _partition(rows):
+    empty = Ragged.of([[]] * len(rows))
+    return Partition(client_ids=numbered(len(rows)), train=Ragged.of(rows), test=empty)
 
 
 @settings(derandomize=True)
@@ -28,39 +24,38 @@ def test_the_distance_is_half_the_sum_of_absolute_differences(held):
     labels = np.array([label for row in held for label in row])
     cuts = np.cumsum([len(row) for row in held])[:-1]
 
-    skew = Skew.of(_partition(np.split(np.arange(len(labels)), cuts)), labels)
+    partition = _partition(np.split(np.arange(len(labels)), cuts))
+    summary = Holdings.of(partition, labels).summary()
 
     pooled = [np.mean(labels == c) for c in range(4)]
     distances = [
         sum(abs(row.count(c) / len(row) - pooled[c]) for c in range(4)) / 2 for row in held
     ]
-    assert skew.mean_distance == pytest.approx(np.mean(distances), abs=1e-12)
-    assert skew.mean_classes == pytest.approx(np.mean([len(set(row)) for row in held]))
+    assert summary["mean_distance"] == pytest.approx(np.mean(distances), abs=1e-12)
+    assert summary["mean_classes"] == pytest.approx(np.mean([len(set(row)) for row in held]))
 
 
 def test_sizes_are_summed_up():
-    skew = Skew.of(_partition([[0], [1, 2], [3, 4, 5], [6, 7, 8, 9]]), np.zeros(10, dtype=np.int64))
+    partition = _partition([[0], [1, 2], [3, 4, 5], [6, 7, 8, 9]])
+    summary = Holdings.of(partition, np.zeros(10, dtype=np.int64)).summary()
 
-    assert (skew.clients, skew.examples) == (4, 10)
-    assert (skew.size_min, skew.size_median, skew.size_max) == (1, 2.5, 4)
+    assert (summary["clients"], summary["examples"]) == (4, 10)
+    assert [summary[f"size_{what}"] for what in ("min", "median", "max")] == [1, 2.5, 4]
 
 
 def test_examples_of_nobody_do_not_count():
     labels = np.array([0, 0, 1, 1, 3])
 
-    skew = Skew.of(_partition([[0, 1], [2, 3]]), labels)
+    summary = Holdings.of(_partition([[0, 1], [2, 3]]), labels).summary()
 
-    assert skew.examples == 4
-    assert skew.mean_distance == pytest.approx(0.5)
+    assert summary["examples"] == 4
+    assert summary["mean_distance"] == pytest.approx(0.5)
 
 
 def test_the_report_is_plain_numbers():
-    skew = Skew.of(_partition([[0], [1]], redraws=3, repaired=2), np.array([0, 1]))
-
-    plain = skew.to_dict()
+    plain = Holdings.of(_partition([[0], [1]]), np.array([0, 1])).summary()
 
     assert json.loads(json.dumps(plain)) == plain
-    assert (plain["redraws"], plain["repaired"]) == (3, 2)
     assert all(type(value) in (int, float) for value in plain.values())
 
 

@@ -11,7 +11,7 @@ from terrafl.data import available
 from terrafl.errors import ConfigurationError, DataError
 from terrafl.experiments.fetching import fetch
 from terrafl.models import BACKBONES
-from terrafl.models.backbones import WeightsFile
+from terrafl.models.backbones.weights import WeightsFile
 
 CONTENT = bytes(range(256)) * 200
 WEIGHTS = WeightsFile(

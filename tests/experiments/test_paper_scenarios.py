@@ -8,7 +8,7 @@ from terrafl.data import AlphaGroups, ByOwner, available
 from terrafl.experiments.config import resolve
 from terrafl.experiments.config_layers import scenario_names
 from terrafl.models import CIFAR10CNN, CIFAR100CNN, FEMNISTCNN, HARCNN, Linear
-from terrafl.models.backbones import EfficientNetLite0Backbone, ResNet18Backbone
+from terrafl.models.backbones.catalog import EfficientNetLite0Backbone, ResNet18Backbone
 from terrafl.simulation.local_training import LocalTraining
 
 # "CIFAR-10 uses 50 clients, and its following 3 scenarios are based on sampling rate = 0.2".

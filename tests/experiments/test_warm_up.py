@@ -11,7 +11,7 @@ from terrafl.experiments.assemble import load_data
 from terrafl.experiments.config import resolve
 from terrafl.experiments.warm_up import read_data
 from terrafl.models import BACKBONES
-from terrafl.models.backbones import WeightsFile
+from terrafl.models.backbones.weights import WeightsFile
 from terrafl.simulation.features import require_weights
 
 CONTENT = b"weights"

@@ -15,17 +15,17 @@ from torch import nn
 from torch.nn import functional
 
 from terrafl.errors import ConfigurationError, DataError
-from terrafl.models.backbones import (
+from terrafl.models.backbones.catalog import (
     BACKBONES,
     Backbone,
     EfficientNetLite0Backbone,
     InputNormalisation,
     ResNet18Backbone,
-    WeightsFile,
 )
 from terrafl.models.backbones.efficientnet_lite0 import EfficientNetLite0, SameConv2d
 from terrafl.models.backbones.extractor import FeatureExtractor
 from terrafl.models.backbones.resnet18 import ResNet18
+from terrafl.models.backbones.weights import WeightsFile
 from terrafl.settings import named
 
 NETWORKS = [(ResNet18, 512), (EfficientNetLite0, 1280)]

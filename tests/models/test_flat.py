@@ -71,7 +71,7 @@ def test_the_statistics_of_batch_norms_lie_behind_the_parameters(with_norm):
         "norm2.running_var",
     ]
     assert layout.size - layout.num_parameters == 4 * 32
-    assert layout.buffers[0].start == layout.num_parameters
+    assert layout.buffers[0].place.start == layout.num_parameters
 
 
 def test_training_moves_the_statistics_in_the_vector(with_norm):

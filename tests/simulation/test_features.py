@@ -17,7 +17,8 @@ MODULE = """
 from dataclasses import dataclass
 from typing import ClassVar
 from torch import nn
-from terrafl.models.backbones import InputNormalisation, WeightsFile
+from terrafl.models.backbones.catalog import InputNormalisation
+from terrafl.models.backbones.weights import WeightsFile
 
 @dataclass(frozen=True)
 class Tiny:

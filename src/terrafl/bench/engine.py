@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from contextlib import ExitStack
+from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+
+import numpy as np
 
 from terrafl.bench.meter import TreeMemory, seconds_of
 from terrafl.bench.workloads import MOMENTUM, WORKLOADS, Workload, benchmark_data
-from terrafl.data import FederatedData
+from terrafl.data import Dataset, FederatedData
 from terrafl.experiments.assemble import job_of, plan_of
 from terrafl.federation.loop import Loop
 from terrafl.federation.record import Record
+from terrafl.records import Vector
 from terrafl.runs import RunFolder
 from terrafl.seeds import stream
 from terrafl.simulation.federation import SimulatedFederation
@@ -68,41 +71,40 @@ class Measured:
     eval_ratio: float
     momentum_ratio_stock: float | None
 
-    def to_dict(self) -> dict[str, Any]:  # Any: what JSON can hold
-        """Return the measurement as JSON values."""
-        return asdict(self)
-
 
 def measure_engine(
     names: Sequence[str], *, workers: int, repetitions: int, say: Say = lambda text: None
 ) -> list[Measured]:
     """Measure workloads, engine and loops taking turns."""
+    dataset, data_name = benchmark_data()
     measured = []
     for name in names:
         with ProcessGroup("terrafl.bench.loops", workers) as crowd:
-            measured.append(_measure(WORKLOADS[name], crowd, workers, repetitions, say))
+            bench = _Bench(WORKLOADS[name], dataset, crowd, repetitions, say)
+            measured.append(_measure(bench, data_name))
     return measured
 
 
-def _measure(
-    workload: Workload, crowd: ProcessGroup, workers: int, repetitions: int, say: Say
-) -> Measured:
-    take_turns = partial(_turns, workload, crowd=crowd, repetitions=repetitions, say=say)
-    times, samples, peak_mb, data_name = take_turns(loops=("stock", "fused", "foreach"))
-    plain = min(("fused", "foreach"), key=lambda loop: _median(times, loop))
+def _measure(bench: _Bench, data_name: str) -> Measured:
+    times, samples, peak_mb = bench.take_turns("stock", "fused", "foreach")
+
+    def seconds(key: str) -> float:
+        return statistics.median(t[key] for t in times)
+
+    plain = min(("fused", "foreach"), key=seconds)
     ratios = [t[plain] / t["engine"] for t in times]
     momentum = None
-    if workload.with_momentum:
-        again, *_ = take_turns(loops=("stock_momentum",), momentum=MOMENTUM)
+    if bench.workload.with_momentum:
+        again, *_ = bench.take_turns("stock_momentum", momentum=MOMENTUM)
         momentum = statistics.median(t["stock_momentum"] / t["engine"] for t in again)
     return Measured(
-        name=workload.name,
+        name=bench.workload.name,
         data=data_name,
-        workers=workers,
-        repetitions=len(times),
-        stock_samples_per_s=samples / _median(times, "stock"),
-        plain_samples_per_s=samples / _median(times, plain),
-        engine_samples_per_s=samples / _median(times, "engine"),
+        workers=len(bench.crowd),
+        repetitions=bench.repetitions,
+        stock_samples_per_s=samples / seconds("stock"),
+        plain_samples_per_s=samples / seconds(plain),
+        engine_samples_per_s=samples / seconds("engine"),
         ratio_stock=statistics.median(t["stock"] / t["engine"] for t in times),
         ratio=statistics.median(ratios),
         ratio_spread=(min(ratios), max(ratios)),
@@ -113,82 +115,67 @@ def _measure(
     )
 
 
-def _turns(
-    workload: Workload,
-    *,
-    loops: Sequence[str],
-    momentum: float = 0.0,
-    crowd: ProcessGroup,
-    repetitions: int,
-    say: Say,
-) -> tuple[list[dict[str, float]], int, float, str]:
-    """Return the seconds by repetition, the samples of one, the peak in MB, and the data's name."""
-    config = workload.config(momentum)
-    with TemporaryDirectory() as folder, Pool(len(crowd)) as pool:
-        dataset, data_name = benchmark_data()
-        partition = config.partition.partition(dataset, stream(0, "partition"))
-        data = FederatedData(dataset, partition)
-        pool.open(job_of(config, data), arrays_of(data), most_clients=config.clients_per_round)
-        with RunFolder(Path(folder)) as held, Record(held) as record, TreeMemory(pool.pids) as tree:
-            federation = SimulatedFederation(
-                data=data, executor=pool, training=config.training, seed=config.seed
-            )
+@dataclass(frozen=True, slots=True)
+class _Bench:
+    """One workload, the processes that run the loops, and how often they do."""
+
+    workload: Workload
+    dataset: Dataset
+    crowd: ProcessGroup
+    repetitions: int
+    say: Say
+
+    def take_turns(
+        self, *loops: str, momentum: float = 0.0
+    ) -> tuple[list[dict[str, float]], int, float]:
+        """Return the seconds by repetition, the samples of one, and the peak in MB."""
+        config, times = self.workload.config(momentum), []
+        what = f"{self.workload.name}, momentum {momentum}" if momentum else self.workload.name
+        partition = config.partition.partition(self.dataset, stream(0, "partition"))
+        data = FederatedData(self.dataset, partition)
+        with ExitStack() as stack:
+            pool = stack.enter_context(Pool(len(self.crowd)))
+            pool.open(job_of(config, data), arrays_of(data), most_clients=config.clients_per_round)
+            folder = stack.enter_context(RunFolder(Path(stack.enter_context(TemporaryDirectory()))))
             loop = Loop(
                 plan=plan_of(config),
-                federation=federation,
+                federation=SimulatedFederation(
+                    data=data, executor=pool, training=config.training, seed=config.seed
+                ),
                 selector=config.selector,
                 algorithm=config.algorithm,
-                record=record,
+                record=stack.enter_context(Record(folder)),
                 initial_model=pool.initial_model,
             )
-            bench = _Bench(workload, loops, crowd, loop, federation)
-            bench.repetition()  # warm-up
-            times = []
-            for i in range(repetitions):
-                times.append(bench.repetition())
-                what = f"{workload.name}, momentum {momentum}" if momentum else workload.name
-                say(f"{what}: repetition {i + 1} of {repetitions}")
-            return times, bench.samples, tree.peak_mb, data_name
+            tree = stack.enter_context(TreeMemory(pool.pids))
+            for repetition in range(self.repetitions + 1):
+                times.append({"engine": seconds_of(loop.run_round)})
+                positions = np.searchsorted(data.client_ids, loop.state.participants)
+                rows = [partition.train[position].tolist() for position in positions]
+                times[-1] |= self._loops(loops, rows) | self._evaluations(pool, loop.state.model)
+                if repetition:  # the first is a warm-up
+                    self.say(f"{what}: repetition {repetition} of {self.repetitions}")
+        return times[1:], config.training.epochs * sum(map(len, rows)), tree.peak_mb
 
-
-@dataclass(slots=True)
-class _Bench:
-    workload: Workload
-    loops: Sequence[str]
-    crowd: ProcessGroup
-    loop: Loop
-    federation: SimulatedFederation
-    samples: int = 0
-
-    def repetition(self) -> dict[str, float]:
-        """Let everyone do the same work once; return the seconds each took."""
-        times = {"engine": seconds_of(self.loop.run_round)}
-        federation, cohort = self.federation, self.loop.state.participants
-        positions = federation.population.index(cohort)
-        rows = [federation.data.partition.train[position] for position in positions]
-        self.samples = federation.training.epochs * sum(map(len, rows))
-        longest_first = sorted((part.tolist() for part in rows), key=len, reverse=True)
-        for loop in self.loops:
+    def _loops(self, loops: Sequence[str], rows: Sequence[list[int]]) -> dict[str, float]:
+        """Let the loops train the same clients, largest first; return the seconds of each."""
+        largest_first = sorted(rows, key=len, reverse=True)
+        times = {}
+        for loop in loops:
             work = [
                 {"workload": self.workload.name, "loop": loop, "rows": part}
-                for part in longest_first
+                for part in largest_first
             ]
-            times[loop] = seconds_of(lambda work=work: self.crowd.ask(work))  # type: ignore[misc]  # bound now
-        return times | self._evaluations()
+            times[loop] = seconds_of(partial(self.crowd.ask, work))
+        return times
 
-    def _evaluations(self) -> dict[str, float]:
+    def _evaluations(self, pool: Pool, model: Vector) -> dict[str, float]:
         """Return the seconds of evaluations and of forward passes, in turns."""
-        model, spent = self.loop.state.model, {"evaluation": 0.0, "forward": 0.0}
+        total, parts = len(self.dataset.test), len(self.crowd)
+        ends = pairwise(total * i // parts for i in range(parts + 1))
+        work = [{"workload": self.workload.name, "start": a, "stop": b} for a, b in ends]
+        spent = {"evaluation": 0.0, "forward": 0.0}
         while spent["forward"] < _LEAST_SECONDS:
-            spent["evaluation"] += seconds_of(lambda: self.federation.executor.evaluate(model))
-            spent["forward"] += seconds_of(lambda: self.crowd.ask(self._forward()))
+            spent["evaluation"] += seconds_of(partial(pool.evaluate, model))
+            spent["forward"] += seconds_of(partial(self.crowd.ask, work))
         return spent
-
-    def _forward(self) -> list[dict[str, Any]]:  # Any: what JSON can hold
-        total, parts = len(self.federation.data.dataset.test), len(self.crowd)
-        ends = [total * i // parts for i in range(parts + 1)]
-        return [{"workload": self.workload.name, "start": a, "stop": b} for a, b in pairwise(ends)]
-
-
-def _median(times: Sequence[dict[str, float]], key: str) -> float:
-    return statistics.median(t[key] for t in times)

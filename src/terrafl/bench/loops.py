@@ -20,59 +20,54 @@ from terrafl.bench.workloads import MOMENTUM, WORKLOADS, benchmark_data
 from terrafl.seeds import torch_stream
 from terrafl.simulation.process import Message, serve
 
-Loop = Callable[[nn.Module, Tensor, Tensor, int, int], None]
+Batches = Iterator[tuple[Tensor, Tensor]]
 
 
-def stock(
-    model: nn.Module, x: Tensor, y: Tensor, epochs: int, batch_size: int, *, momentum: float = 0.0
+def with_optimizer(
+    model: nn.Module, batches: Batches, *, momentum: float = 0.0, fused: bool | None = None
 ) -> None:
     """Train as tutorials do."""
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=momentum)
-    for _ in range(epochs):
-        for rows in torch.split(torch.randperm(len(y)), batch_size):
-            optimizer.zero_grad()
-            loss = functional.cross_entropy(model(x[rows]), y[rows])
-            loss.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
-            optimizer.step()
-
-
-def fused(model: nn.Module, x: Tensor, y: Tensor, epochs: int, batch_size: int) -> None:
-    """Shuffle an epoch in one go; take steps with torch's fused optimizer."""
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.01, fused=True)
-    for xs, ys in _shuffled(x, y, epochs, batch_size):
-        optimizer.zero_grad(set_to_none=True)
-        loss = functional.cross_entropy(model(xs), ys)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=momentum, fused=fused)
+    for x, y in batches:
+        optimizer.zero_grad()
+        loss = functional.cross_entropy(model(x), y)
         loss.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
         optimizer.step()
 
 
-def foreach(model: nn.Module, x: Tensor, y: Tensor, epochs: int, batch_size: int) -> None:
-    """Shuffle an epoch in one go; no optimizer object at all."""
+def foreach(model: nn.Module, batches: Batches) -> None:
+    """Train without an optimizer object."""
     parameters: list[Tensor] = list(model.parameters())
-    for xs, ys in _shuffled(x, y, epochs, batch_size):
-        loss = functional.cross_entropy(model(xs), ys)
+    for x, y in batches:
+        loss = functional.cross_entropy(model(x), y)
         gradients = torch.autograd.grad(loss, parameters)
         with torch.no_grad():
             torch._foreach_add_(parameters, gradients, alpha=-0.01)
 
 
-def _shuffled(
-    x: Tensor, y: Tensor, epochs: int, batch_size: int
-) -> Iterator[tuple[Tensor, Tensor]]:
+def gathered(x: Tensor, y: Tensor, epochs: int, batch_size: int) -> Batches:
+    """Yield shuffled batches, gathered one by one."""
+    for _ in range(epochs):
+        for rows in torch.split(torch.randperm(len(y)), batch_size):
+            yield x[rows], y[rows]
+
+
+def shuffled(x: Tensor, y: Tensor, epochs: int, batch_size: int) -> Batches:
+    """Yield batches of an epoch that is shuffled in one go."""
     for _ in range(epochs):
         order = torch.randperm(len(y))
         yield from _batches(x[order], y[order], batch_size)
 
 
-def _batches(x: Tensor, y: Tensor, size: int) -> Iterator[tuple[Tensor, Tensor]]:
+def _batches(x: Tensor, y: Tensor, size: int) -> Batches:
     return zip(torch.split(x, size), torch.split(y, size), strict=True)
 
 
-LOOPS: dict[str, Loop] = {
-    "stock": stock,
-    "stock_momentum": partial(stock, momentum=MOMENTUM),
-    "fused": fused,
-    "foreach": foreach,
+LOOPS: dict[str, tuple[Callable[[nn.Module, Batches], None], Callable[..., Batches]]] = {
+    "stock": (with_optimizer, gathered),
+    "stock_momentum": (partial(with_optimizer, momentum=MOMENTUM), gathered),
+    "fused": (partial(with_optimizer, fused=True), shuffled),
+    "foreach": (foreach, shuffled),
 }
 
 
@@ -113,14 +108,13 @@ class Loops:
         if "rows" in message:
             model.load_state_dict(self._weights[workload.name])  # as received from a server
             rows: NDArray[np.int64] = np.array(message["rows"])
-            LOOPS[message["loop"]](model, self._x[rows], self._y[rows], 2, workload.batch_size)
+            train, batches = LOOPS[message["loop"]]
+            train(model, batches(self._x[rows], self._y[rows], 2, workload.batch_size))
         else:
+            part = slice(message["start"], message["stop"])
             with torch.no_grad():
-                x = self._test_x[message["start"] : message["stop"]]
-                y = self._test_y[message["start"] : message["stop"]]
-                right = 0
-                for xs, ys in _batches(x, y, 500):
-                    right += int((model(xs).argmax(1) == ys).sum())
+                for x, y in _batches(self._test_x[part], self._test_y[part], 500):
+                    (model(x).argmax(1) == y).sum().item()  # as an evaluation counts
         answer({})
 
 

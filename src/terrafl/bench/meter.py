@@ -20,15 +20,14 @@ def seconds_of(work: Callable[[], object]) -> float:
 class TreeMemory:
     """The peak of the proportional memory of this process and some of its children."""
 
-    def __init__(self, children: Sequence[int], interval_s: float = 0.2) -> None:
+    def __init__(self, children: Sequence[int]) -> None:
         self._pids = [os.getpid(), *children]
-        self._interval_s = interval_s
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
         self.peak_mb = 0.0
 
     def _watch(self) -> None:
-        while not self._stop.wait(self._interval_s):
+        while not self._stop.wait(0.2):
             self.peak_mb = max(self.peak_mb, sum(map(_pss_mb, self._pids)))
 
     def __enter__(self) -> Self:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,9 +39,7 @@ def measure_selection(scales: Sequence[int] = SCALES, repetitions: int = 7) -> l
         spaced, equal = generator.permutation(scale).astype(np.float64), np.full(scale, 600)
         rows.append(_split_row("split near ties", spaced, equal, repetitions))
         population = Population(numbered(scale), sizes)
-        memory = (population.ids.nbytes + population.sizes.nbytes) / scale
-        for name, cls in SELECTORS.items():
-            rows.append(_selector_row(name, cls(), population, memory, repetitions))
+        rows += [_selector_row(cls(), population, repetitions) for cls in SELECTORS.values()]
     return rows
 
 
@@ -60,58 +59,52 @@ def _split_row(
     }
 
 
-def _selector_row(
-    name: str, selector: Selector, population: Population, memory: float, repetitions: int
-) -> Row:
-    row: Row = {"what": name, "clients": len(population), "population_bytes_per_client": memory}
-    rounds = _Rounds(selector, population)
+def _selector_row(selector: Selector, population: Population, repetitions: int) -> Row:
+    row: Row = {
+        "what": selector.name,
+        "clients": len(population),
+        "population_bytes_per_client": (population.ids.nbytes + population.sizes.nbytes)
+        / len(population),
+    }
     try:
-        rounds.once()
+        seconds = [
+            seconds_of(partial(_run_round, selector, population, round_))
+            for round_ in range(repetitions + 1)
+        ]
     except ConfigurationError as error:
         return row | {"seconds": None, "refused": str(error)}
-    seconds = [seconds_of(rounds.once) for _ in range(repetitions)]
     state = selector.state()
     held = sum(v.nbytes for v in state.values() if isinstance(v, np.ndarray)) / len(population)
-    return row | {"seconds": float(np.median(seconds)), "state_bytes_per_client": held}
+    warm = float(np.median(seconds[1:]))  # the first round is a warm-up
+    return row | {"seconds": warm, "state_bytes_per_client": held}
 
 
-@dataclass(slots=True)
-class _Rounds:
-    """Rounds of a selector with random reports."""
-
-    selector: Selector
-    population: Population
-    round: int = 0
-
-    def once(self) -> None:
-        """Run one round: draw, then report and refine until the round ends."""
-        generator = stream(0, "selection", round=self.round)
-        context = Context(
-            round=self.round,
-            num_rounds=100,
-            clients_per_round=CLIENTS_PER_ROUND,
-            population=self.population,
-            generator=generator,
-            ask=lambda clients, what, sample_size=None: generator.random(len(clients)),
-        )
-        cohort, iteration = self.selector.draw(context), 0
-        while cohort:
-            positions = self.population.index(cohort.clients)
-            reports = [
-                Report(
-                    client_id=client,
-                    round=self.round,
-                    iteration=iteration,
-                    num_examples=int(size),
-                    update_norm=float(generator.lognormal()),
-                    loss=float(generator.random()),
-                    squared_loss=float(generator.random()),
-                    bias_update=generator.normal(size=NUM_CLASSES) / 1000,
-                )
-                for client, size in zip(
-                    cohort.clients, self.population.sizes[positions], strict=True
-                )
-            ]
-            iteration += 1
-            cohort = self.selector.refine(reports, replace(context, iteration=iteration))
-        self.round += 1
+def _run_round(selector: Selector, population: Population, round_: int) -> None:
+    """Draw, then report random numbers and refine until the round ends."""
+    generator = stream(0, "selection", round=round_)
+    context = Context(
+        round=round_,
+        num_rounds=100,
+        clients_per_round=CLIENTS_PER_ROUND,
+        population=population,
+        generator=generator,
+        ask=lambda clients, what, sample_size=None: generator.random(len(clients)),
+    )
+    cohort, iteration = selector.draw(context), 0
+    while cohort:
+        sizes = population.sizes[population.index(cohort.clients)]
+        reports = [
+            Report(
+                client_id=client,
+                round=round_,
+                iteration=iteration,
+                num_examples=int(size),
+                update_norm=float(generator.lognormal()),
+                loss=float(generator.random()),
+                squared_loss=float(generator.random()),
+                bias_update=generator.normal(size=NUM_CLASSES) / 1000,
+            )
+            for client, size in zip(cohort.clients, sizes, strict=True)
+        ]
+        iteration += 1
+        cohort = selector.refine(reports, replace(context, iteration=iteration))

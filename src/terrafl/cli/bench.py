@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as jsonlib
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
@@ -37,7 +38,7 @@ def engine(
         say=lambda text: typer.echo(text, err=True),
     )
     if json:
-        typer.echo(jsonlib.dumps({"workloads": [m.to_dict() for m in measured]}, indent=1))
+        typer.echo(jsonlib.dumps({"workloads": [asdict(m) for m in measured]}, indent=1))
         return
     table = Table("", *names)
     for title, value in (

@@ -28,6 +28,5 @@ if TYPE_CHECKING:
     from terrafl.data.partition.partition import Partitioner as Partitioner
     from terrafl.data.partition.ragged import Ragged as Ragged
     from terrafl.data.partition.skew import Holdings as Holdings
-    from terrafl.data.partition.skew import Skew as Skew
 
 __getattr__, __dir__ = lazily(__name__, __file__)

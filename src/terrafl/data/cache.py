@@ -7,7 +7,6 @@ made under another name and then renamed. One process makes it while others wait
 from __future__ import annotations
 
 import fcntl
-import hashlib
 import json
 import os
 import re
@@ -22,7 +21,7 @@ from numpy.typing import NDArray
 from terrafl.data.dataset import Examples
 from terrafl.data.npz import Arrays
 from terrafl.errors import DataError
-from terrafl.folders import user_cache
+from terrafl.folders import sha256_of, user_cache
 
 _CHECKSUMS = "sha256.json"
 _NAME = re.compile(r"[a-z_]+\.npy")
@@ -129,7 +128,7 @@ def _made(place: Path, make: Callable[[Path], Arrays]) -> Arrays:
     try:
         for name, array in make(part).items():
             np.save(part / f"{name}.npy", array, allow_pickle=False)
-        checksums = {path.name: _sha256(path) for path in sorted(part.glob("*.npy"))}
+        checksums = {path.name: sha256_of(path) for path in sorted(part.glob("*.npy"))}
         (part / _CHECKSUMS).write_text(json.dumps(checksums))
         os.rename(part, place)
     finally:
@@ -144,7 +143,7 @@ def _mapped(place: Path) -> Arrays | None:
     """Return the arrays; ``None`` if they are missing or damaged."""
     try:
         checksums = json.loads((place / _CHECKSUMS).read_text())
-        if not all(_NAME.fullmatch(n) and _sha256(place / n) == s for n, s in checksums.items()):
+        if not all(_NAME.fullmatch(n) and sha256_of(place / n) == s for n, s in checksums.items()):
             return None
         # Copy on write: what a reader writes does not reach the files.
         return {
@@ -155,8 +154,3 @@ def _mapped(place: Path) -> Arrays | None:
         }
     except (FileNotFoundError, NotADirectoryError, ValueError, AttributeError):
         return None
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()

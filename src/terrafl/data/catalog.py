@@ -83,7 +83,7 @@ def load(
         Draws the division into training and test examples if the publisher made none.
     root
         The only folder to search; ``None`` for the usual places, see
-        :func:`terrafl.data.files.search_folders`.
+        :func:`terrafl.folders.search_folders`.
     progress
         Called while files are read that take long the first time.
     """

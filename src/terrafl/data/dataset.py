@@ -31,16 +31,24 @@ class Examples:
     group: NDArray[np.str_] | None = None
 
     def __post_init__(self) -> None:
-        if len(self.x) != len(self.y) or (
-            self.group is not None and len(self.group) != len(self.y)
-        ):
+        owners = 0 if self.group is None else len(self.group)
+        if len(self.x) != len(self.y) or (self.group is not None and owners != len(self.y)):
             raise DataError(
                 f"every input needs one target and at most one owner; got {len(self.x)} inputs, "
-                f"{len(self.y)} targets and {0 if self.group is None else len(self.group)} owners."
+                f"{len(self.y)} targets and {owners} owners."
             )
 
     def __len__(self) -> int:
         return len(self.y)
+
+    def divide(self, held: NDArray[np.bool_]) -> tuple[Examples, Examples]:
+        """Return the examples that are not held out, and those that are."""
+        group = self.group
+        kept, held_out = (
+            Examples(self.x[rows], self.y[rows], None if group is None else group[rows])
+            for rows in (~held, held)
+        )
+        return kept, held_out
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,39 +35,39 @@ def fetch_entry(
     base_url: str = "",
 ) -> list[Path]:
     """Download the missing and damaged files of an entry; return the paths of all files."""
-    statuses = entry.check(root)
-    problems = [status.problem for status in statuses if not status.ok]
-    if problems and not entry.base_url:
-        raise DataError(problems[0])
-    url, folder = base_url or entry.base_url, home(root)
-    alternative = f"Or {entry.alternative.format(home=folder)}." if entry.alternative else ""
-    if problems and entry.original is not None:
-        path = folder / entry.subfolders[0] / entry.original.name
-        if statuses[0].path not in (None, path):  # the user's, in another form: do not replace it
-            raise DataError(problems[0])
-        return [download(entry.original, path, url, progress, alternative=alternative)]
-    paths = {s.name: s.path if s.ok and s.path else _place(entry, s, root) for s in statuses}
-    wanted = [
-        (file, paths[file.name])
-        for file, status in zip(entry.files, statuses, strict=True)
-        if not status.ok
-    ]
+    folder, url = home(root), base_url or entry.base_url
+    paths, wanted = [], []
+    for file, status in zip(entry.files, entry.check(root), strict=True):
+        path = status.path
+        if path is None or not status.ok:
+            path = _destination(entry, status, folder)
+            wanted.append((entry.original or file, path))
+        paths.append(path)
     if wanted and entry.archive is not None:
         _fetch_archive(entry.archive, folder, wanted, url, progress)
-    for number, (file, path) in enumerate(wanted if entry.archive is None else (), 1):
+        return paths
+    alternative = f"Or {entry.alternative.format(home=folder)}." if entry.alternative else ""
+    for number, (file, path) in enumerate(wanted, start=1):
         assert isinstance(file, DataFile)  # other forms are published in archives
         rest = ", ".join(other.name for other, _ in wanted[number:])
         others = f"Put {rest} beside it. " if rest else ""
         download(file, path, url, progress, alternative=others + alternative)
-    return list(paths.values())
+    return paths
 
 
-def _place(entry: Entry[Any], status: FileStatus, root: Path | None) -> Path:  # Any: as above
+def _destination(entry: Entry[Any], status: FileStatus, folder: Path) -> Path:  # Any: as above
+    """Return where to fetch a missing or damaged file; raise if it must not or cannot be."""
+    if not entry.base_url:
+        raise DataError(status.problem)
+    name = status.name if entry.original is None else entry.original.name
+    place = folder / entry.subfolders[0] / name
+    if entry.original is not None and status.path not in (None, place):
+        raise DataError(status.problem)  # the user's, in another form: do not replace it
     # A damaged file in the user's folder would be found before its replacement: replace it there.
     # One in a system folder would be found after it.
-    if status.path is not None and status.path.is_relative_to(home(root)):
+    if status.path is not None and status.path.is_relative_to(folder):
         return status.path
-    return home(root) / entry.subfolders[0] / status.name
+    return place
 
 
 def _fetch_archive(
@@ -139,9 +139,10 @@ def download(
         )
     except DataError:
         raise
-    except OSError as error:  # errors of requests, too
+    except OSError as error:  # errors of requests, too, which hold the reason that urllib3 gives
+        reason = getattr(error.args[0] if error.args else None, "reason", error)
         raise DataError(
-            f"could not download {url} over https: {_reason(error)}. Try again: the download "
+            f"could not download {url} over https: {reason}. Try again: the download "
             f"resumes where it stopped. Or put the file at {destination}; its hash must be "
             f"{file.known_hash}. {alternative}".rstrip()
         ) from error
@@ -151,11 +152,6 @@ def download(
             "Nothing was kept; try again later."
         ) from error
     return destination
-
-
-def _reason(error: OSError) -> object:
-    """Return what urllib3 gives as the cause of a failed connection, or the error itself."""
-    return getattr(error.args[0] if error.args else None, "reason", error)
 
 
 class _Resuming:

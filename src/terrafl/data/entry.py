@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -13,12 +13,11 @@ import numpy as np
 
 from terrafl.data.archives import Archive
 from terrafl.data.dataset import Dataset, Examples, Normalisation
-from terrafl.data.files import DataFile, FileStatus, Progress, Published, search_folders
+from terrafl.data.files import DataFile, FileStatus, Progress, Published
 from terrafl.errors import DataError
-from terrafl.folders import home
+from terrafl.folders import home, search_folders
 
 Content = TypeVar("Content")
-Result = TypeVar("Result")
 Decoded = tuple[Examples, Examples, Normalisation]
 """Training examples, test examples, and how inputs are normalised."""
 
@@ -76,9 +75,9 @@ class Entry(Generic[Content]):
 
     def folders(self, root: Path | None) -> tuple[Path, ...]:
         """Return where the files are searched, in this order, given the user's folder."""
-        return (
-            search_folders(root, self.subfolders, self.system) if self.subfolders else self.system
-        )
+        if not self.subfolders:
+            return self.system
+        return search_folders(root, self.subfolders, self.system)
 
     def locate(self, file: Published[Content], root: Path | None) -> Path | None:
         """Return where a file is, valid or not; ``None`` if it is missing."""
@@ -89,10 +88,10 @@ class Entry(Generic[Content]):
         self, generator: np.random.Generator, root: Path | None, progress: Progress | None = None
     ) -> Dataset:
         """Read the data set; every file is verified."""
-        contents = {
-            file.name: self._use(file, root, partial(file.read, progress=progress))
-            for file in self.files
-        }
+        contents = {}
+        for file in self.files:
+            with self._located(file, root) as path:
+                contents[file.name] = file.read(path, progress)
         train, test, normalisation = self.decode(contents, generator)
         return Dataset(
             name=self.name,
@@ -114,7 +113,8 @@ class Entry(Generic[Content]):
     def _status(self, file: Published[Content], root: Path | None) -> FileStatus:
         path, problem, note = self.locate(file, root), "", ""
         try:
-            note = self._use(file, root, file.verify)
+            with self._located(file, root) as located:
+                note = file.verify(located)
         except DataError as error:
             problem = str(error)
         size = path.stat().st_size if path and path.is_file() else None
@@ -122,10 +122,9 @@ class Entry(Generic[Content]):
             name=file.name, path=path, size=size, ok=not problem, problem=problem, note=note
         )
 
-    def _use(
-        self, file: Published[Content], root: Path | None, use: Callable[[Path], Result]
-    ) -> Result:
-        """Return what a function of a file's path returns; an error names the remedy."""
+    @contextmanager
+    def _located(self, file: Published[Content], root: Path | None) -> Iterator[Path]:
+        """Yield the path of a file; an error in the block names the remedy."""
         path = self.locate(file, root)
         if path is None:
             places = ", ".join(map(str, self.folders(root)))
@@ -134,7 +133,7 @@ class Entry(Generic[Content]):
                 f"{self._remedy(root)}"
             )
         try:
-            return use(path)
+            yield path
         except DataError as error:
             raise DataError(f"{self.name}: {error} Delete it. {self._remedy(root)}") from error
 

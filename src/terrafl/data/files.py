@@ -1,12 +1,13 @@
-"""Published data files: what they must contain, and where they may be."""
+"""Published data files: what they must contain."""
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import mmap
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from lzma import LZMAError
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import Generic, TypeVar
 from zipfile import BadZipFile
 
 from terrafl.errors import DataError
-from terrafl.folders import chosen, require_sha256, user_cache
+from terrafl.folders import require_sha256
 
 Progress = Callable[[str, int, int | None], None]
 """Called with a name, how much is done, and the total (``None`` if unknown)."""
@@ -88,14 +89,9 @@ class DataFile(Published[Bytes]):
         """The algorithm and the hash of the published file, as pooch takes them."""
         return f"sha256:{self.sha256}"
 
-    def verify(self, path: Path) -> str:
-        """Raise unless the file at this path is the published one."""
-        require_sha256(path, self.sha256, self.size)
-        return ""
-
     def read(self, path: Path, progress: Progress | None = None) -> Bytes:
         """Return the file mapped into memory, after verifying it; writes do not reach the file."""
-        self.verify(path)
+        require_sha256(path, self.sha256, self.size)
         try:
             with path.open("rb") as stream:
                 return memoryview(mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_COPY))
@@ -129,25 +125,19 @@ class GzipFile(DataFile):
         """The algorithm and the hash of the published file, as pooch takes them."""
         return f"md5:{self.md5}"
 
-    def verify(self, path: Path) -> str:
-        """Raise unless the file at this path unpacks to the published content."""
-        self.read(path)
-        return ""
-
     def read(self, path: Path, progress: Progress | None = None) -> Bytes:
         """Return the content, after verifying it; no more is unpacked than it must have."""
         assert self.size is not None
-        unpacking = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)  # with gzip's header and check
         try:
-            with path.open("rb") as stream:
-                content = unpacking.decompress(stream.read(self.limit), self.size + 1)
-        except (OSError, zlib.error) as error:
-            raise DataError(f"{path} must be a readable gzip file; got: {error}.") from error
+            with gzip.open(path) as stream:
+                content = stream.read(self.size + 1)
+        except (OSError, EOFError, zlib.error) as error:
+            raise DataError(f"{path} must be a whole gzip file; got: {error}.") from error
         digest = hashlib.sha256(content).hexdigest()
-        if digest != self.sha256 or not unpacking.eof or unpacking.unused_data:
+        if digest != self.sha256:
             size = f"more than {self.size}" if len(content) > self.size else len(content)
             raise DataError(
-                f"{path} must be one whole gzip file of {self.size} bytes with the sha256 "
+                f"{path} must be a gzip file of {self.size} bytes with the sha256 "
                 f"{self.sha256}; got {size} bytes with {digest}."
             )
         return content
@@ -179,25 +169,3 @@ class FileStatus:
     ok: bool
     problem: str
     note: str = ""
-
-
-def search_folders(
-    root: Path | None, names: Sequence[str], system: Sequence[Path] = ()
-) -> tuple[Path, ...]:
-    """Return the folders in which a data set's files are searched, in this order.
-
-    Parameters
-    ----------
-    root
-        The only folder to search; ``None`` for ``$TERRAFL_DATA``, the user's cache
-        (``$XDG_CACHE_HOME/terrafl`` or ``~/.cache/terrafl``) and the system's folders.
-    names
-        Names of the data set's subfolder; fetched files go to the first.
-    system
-        Where operating systems install the data set.
-    """
-    given = chosen(root)
-    folders = [given, *(given / name for name in names)] if given else []
-    if root is None:
-        folders += [user_cache() / names[0], *system]
-    return tuple(folders)

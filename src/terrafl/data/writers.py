@@ -10,11 +10,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from terrafl.data.dataset import Examples
 from terrafl.data.images import decode_image
 from terrafl.errors import ConfigurationError, DataError
 
@@ -24,13 +24,8 @@ if TYPE_CHECKING:
 _LABELS = ("character", "label")
 _BATCH = 4096
 
-
-class Rows(NamedTuple):
-    """Some examples: images (n, 1, side, side), labels, and the name of each writer."""
-
-    x: NDArray[np.uint8]
-    y: NDArray[np.int64]
-    writer: list[str]
+Column = list[Any]  # Any: what the file holds; checked before it is used
+Columns = dict[str, Column]
 
 
 def num_rows(paths: Sequence[Path]) -> int:
@@ -38,8 +33,8 @@ def num_rows(paths: Sequence[Path]) -> int:
     return sum(int(_opened(path).metadata.num_rows) for path in paths)
 
 
-def read_rows(paths: Sequence[Path], *, side: int) -> Iterator[Rows]:
-    """Yield the examples of files with columns image, writer_id and character (or label).
+def read_rows(paths: Sequence[Path], *, side: int) -> Iterator[Examples]:
+    """Yield the images of files with columns image, writer_id and character (or label).
 
     Parameters
     ----------
@@ -59,7 +54,7 @@ def read_rows(paths: Sequence[Path], *, side: int) -> Iterator[Rows]:
             raise DataError(f"{path} must have columns {', '.join(columns)}; got {names}.")
         try:
             for batch in file.iter_batches(batch_size=_BATCH, columns=columns):
-                yield _rows(batch.to_pydict(), label, path, side)
+                yield _examples(batch.to_pydict(), label, path, side)
         except (pa.ArrowException, OSError) as error:
             raise DataError(f"{path} must be a whole Parquet file; got: {error}.") from error
 
@@ -78,19 +73,19 @@ def _opened(path: Path) -> parquet.ParquetFile:
         raise DataError(f"{path} must be a Parquet file; got: {error}.") from error
 
 
-def _rows(columns: dict[str, list[object]], label: str, path: Path, side: int) -> Rows:
-    images = [image.get("bytes") if isinstance(image, dict) else None for image in columns["image"]]
-    writers, labels = columns["writer_id"], columns[label]
-    texts = [content for content in images if isinstance(content, bytes)]
-    numbers = [number for number in labels if isinstance(number, int)]
-    names = [name for name in writers if isinstance(name, str)]
-    if not len(images) == len(texts) == len(numbers) == len(names):
-        raise DataError(f"{path} must give every image its bytes, writer and label.")
-    pixels = [decode_image(text, str(path), kind="PNG", side=side, mode="L") for text in texts]
-    return Rows(np.stack(pixels), np.array(numbers, dtype=np.int64), names)
+def _examples(columns: Columns, label: str, path: Path, side: int) -> Examples:
+    images: Column = [
+        image.get("bytes") if isinstance(image, dict) else None for image in columns["image"]
+    ]
+    labels, writers = columns[label], columns["writer_id"]
+    for values, kind in ((images, bytes), (labels, int), (writers, str)):
+        if not all(isinstance(value, kind) for value in values):
+            raise DataError(f"{path} must give every image its bytes, writer and label.")
+    pixels = [decode_image(image, str(path), kind="PNG", side=side, mode="L") for image in images]
+    return Examples(np.stack(pixels), np.array(labels, dtype=np.int64), np.array(writers))
 
 
-def read_users(path: Path, *, side: int) -> Iterator[Rows]:
+def read_users(path: Path, *, side: int) -> Iterator[Examples]:
     """Yield the users of a JSON file of LEAF, in the order in which it lists them.
 
     A file is ``{"users": [...], "num_samples": [...], "user_data": {user: {"x": [[...], ...],
@@ -132,7 +127,7 @@ def read_users(path: Path, *, side: int) -> Iterator[Rows]:
         yield user
 
 
-def _user(name: str, count: int, data: dict[str, object], side: int) -> Rows:
+def _user(name: str, count: int, data: dict[str, object], side: int) -> Examples:
     pixels = np.asarray(data["x"], dtype=np.float64).reshape(-1, side * side)
     labels = np.asarray(data["y"], dtype=np.int64)
     if not len(pixels) == len(labels) == count or labels.ndim != 1:
@@ -140,4 +135,4 @@ def _user(name: str, count: int, data: dict[str, object], side: int) -> Rows:
     if not ((pixels >= 0) & (pixels <= 1)).all():
         raise ValueError("other pixels")
     images = np.rint(255 * pixels).astype(np.uint8).reshape(-1, 1, side, side)
-    return Rows(images, labels, [name] * len(labels))
+    return Examples(images, labels, np.array([name] * len(labels), dtype=np.str_))

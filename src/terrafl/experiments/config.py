@@ -24,8 +24,7 @@ from terrafl.experiments.config_layers import (
     read_scenario,
     scenario_names,
 )
-from terrafl.models import MODELS, Model
-from terrafl.models.backbones import BACKBONES, Backbone
+from terrafl.models import BACKBONES, MODELS, Backbone, Model
 from terrafl.runs import Labels
 from terrafl.selection import SELECTORS, Selector
 from terrafl.settings import Plain, build, named, to_plain, to_plain_named, variant_of

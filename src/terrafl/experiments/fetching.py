@@ -7,6 +7,7 @@ from pathlib import Path
 from terrafl import data
 from terrafl.data.files import DataFile, Progress
 from terrafl.errors import DataError, require_known
+from terrafl.folders import home
 from terrafl.models import BACKBONES
 
 
@@ -38,5 +39,5 @@ def fetch(
     from terrafl.data.download import download
 
     file = DataFile(name=weights.name, size=weights.size, sha256=weights.sha256)
-    destination = weights.folders(root)[0] / weights.name
+    destination = home(root) / "weights" / weights.name
     return [download(file, destination, base_url or weights.base_url, progress)]

@@ -5,28 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One named tensor and its position."""
+class Entry(NamedTuple):
+    """One named tensor, and the slice of the vector that holds it."""
 
     name: str
     shape: tuple[int, ...]
-    start: int
-
-    @property
-    def stop(self) -> int:
-        """The position after the last element."""
-        return self.start + math.prod(self.shape)
-
-    @property
-    def place(self) -> slice:
-        """The slice of the vector that holds the tensor."""
-        return slice(self.start, self.stop)
+    place: slice
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,23 +44,20 @@ class Layout:
         final_layer: str,
     ) -> Layout:
         """Place the tensors one after another."""
-        entries: list[Entry] = []
-        start = 0
-        for name, shape in [*parameters, *buffers]:
-            entries.append(Entry(name, shape, start))
-            start = entries[-1].stop
-        split = len(parameters)
-        return cls(tuple(entries[:split]), tuple(entries[split:]), final_layer)
+        tensors = [*parameters, *buffers]
+        ends = pairwise(accumulate((math.prod(shape) for _, shape in tensors), initial=0))
+        entries = tuple(Entry(*t, slice(*e)) for t, e in zip(tensors, ends, strict=True))
+        return cls(entries[: len(parameters)], entries[len(parameters) :], final_layer)
 
     @property
     def num_parameters(self) -> int:
         """How many elements are trained by gradient."""
-        return self.parameters[-1].stop
+        return sum(math.prod(entry.shape) for entry in self.parameters)
 
     @property
     def size(self) -> int:
         """How many elements the vector has."""
-        return (self.buffers or self.parameters)[-1].stop
+        return self.num_parameters + sum(math.prod(entry.shape) for entry in self.buffers)
 
     @property
     def final_weight(self) -> slice:

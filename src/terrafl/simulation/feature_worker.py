@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from terrafl.models.backbones import BACKBONES
+from terrafl.models import BACKBONES
 from terrafl.models.backbones.extractor import FeatureExtractor
 from terrafl.settings import named
 from terrafl.simulation.memory import SharedMemory, places_of

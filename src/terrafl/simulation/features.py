@@ -20,7 +20,7 @@ from terrafl.data import Dataset, Examples, Normalisation
 from terrafl.data.cache import cached_arrays
 from terrafl.errors import ConfigurationError
 from terrafl.folders import user_cache
-from terrafl.models.backbones import Backbone
+from terrafl.models import Backbone
 from terrafl.settings import to_plain_named
 from terrafl.simulation.memory import SharedMemory
 from terrafl.simulation.process_group import ProcessGroup

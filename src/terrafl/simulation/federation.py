@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from terrafl.data import FederatedData, Holdings, Skew
+from terrafl.data import FederatedData, Holdings
 from terrafl.federation.protocol import (
     Answers,
     Evaluation,
@@ -190,8 +190,12 @@ def federation_event(data: FederatedData) -> events.Federation:
     labels = (
         dataset.labels("label skew").train if is_labelled else np.zeros(len(dataset.train), int)
     )
-    holdings = Holdings.of(data.partition, labels)
-    plain: dict[str, object] = {**Skew.from_holdings(data.partition, holdings).to_dict()}
+    partition, holdings = data.partition, Holdings.of(data.partition, labels)
+    plain: dict[str, object] = {
+        **holdings.summary(),
+        "redraws": partition.redraws,
+        "repaired": partition.repaired,
+    }
     if len(data.client_ids) <= MOST_LISTED:
         plain |= {"ids": data.client_ids.tolist(), **holdings.to_dict()}
     if not is_labelled:

@@ -9,7 +9,7 @@ Federated Learning", NeurIPS 2024, and the authors' code.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar
 
@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from terrafl.data.dataset import Dataset
 from terrafl.data.partition.balanced import deal
 from terrafl.data.partition.partition import Partition, numbered
-from terrafl.data.partition.ragged import Ragged
 from terrafl.data.partition.shares import even, require_alphas
 from terrafl.errors import DataError, require
 
@@ -62,8 +61,7 @@ class AlphaGroups:
         """Return the partition of a data set."""
         members = even(self.clients, len(self.alphas))
         labels = dataset.labels(f"partition {self.name}")
-        train = self._slices(labels.train, labels.num_classes)
-        test = self._slices(labels.test, labels.num_classes)
+        train, test = (self._slices(part, labels.num_classes) for part in labels[:2])
         for size, examples in zip(members.tolist(), train.sum(axis=1).tolist(), strict=True):
             if examples < size:
                 raise DataError(
@@ -71,16 +69,11 @@ class AlphaGroups:
                     f"{size} clients and {examples} examples of {dataset.name}. Lower the number "
                     "of clients or of alphas."
                 )
-        deal_group = partial(deal, generator)
-        dealt = map(deal_group, self.alphas, members.tolist(), train, test)
+        dealt = map(partial(deal, generator), self.alphas, members.tolist(), train, test)
         train_counts, test_counts, redraws, repaired = zip(*dealt, strict=True)
-        return Partition(
-            client_ids=numbered(self.clients),
-            train=self._collect(labels.train, train_counts),
-            test=self._collect(labels.test, test_counts),
-            redraws=sum(redraws),
-            repaired=sum(repaired),
-        )
+        owners = self._owners(labels.train, train_counts), self._owners(labels.test, test_counts)
+        partition = Partition.of_owners(*owners, numbered(self.clients))
+        return replace(partition, redraws=sum(redraws), repaired=sum(repaired))
 
     def _slices(self, labels: NDArray[np.int64], num_classes: int) -> NDArray[np.int64]:
         """Return how many examples of each class (column) each group (row) gets."""
@@ -90,9 +83,11 @@ class AlphaGroups:
         cuts = (np.arange(groups + 1)[:, np.newaxis] * sizes + remainder_first) // groups
         return np.diff(cuts, axis=0)
 
-    def _collect(self, labels: NDArray[np.int64], counts: Sequence[NDArray[np.int64]]) -> Ragged:
+    def _owners(
+        self, labels: NDArray[np.int64], counts: Sequence[NDArray[np.int64]]
+    ) -> NDArray[np.int64]:
         """Hand the examples of each class, in the order of the data set, to client after client."""
         owners = np.empty(len(labels), dtype=np.int64)
         for label, held in enumerate(np.concatenate(counts).T):
             owners[labels == label] = np.repeat(np.arange(self.clients), held)
-        return Ragged.by_owner(owners, self.clients)
+        return owners

@@ -49,7 +49,7 @@ class LabelDirichlet:
     them little. Rounding, and distributions at small $\alpha$ that cannot be adjusted, may still
     need more of a class than is left. Clients are served in random order; a class that is used up
     is removed from the distributions of the remaining clients, which are renormalised.
-    :class:`~terrafl.data.partition.skew.Skew` measures the result.
+    :class:`~terrafl.data.partition.skew.Holdings` measures the result.
 
     A client's test examples follow its training examples: of each class's test examples it
     gets the share that it has of the class's training examples.

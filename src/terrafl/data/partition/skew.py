@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,59 +64,22 @@ class Holdings:
             "labels": self.labels.tolist(),
         }
 
+    def summary(self) -> dict[str, int | float]:
+        r"""Return how the training examples are spread, in plain numbers by name.
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Skew:
-    r"""How the training examples of a partition are spread.
-
-    Parameters
-    ----------
-    clients, examples
-        Clients, and training examples that belong to one of them.
-    size_min, size_median, size_max
-        Of the clients' numbers of training examples.
-    mean_classes
-        Number of classes that a client holds, averaged over clients.
-    mean_distance
-        Total-variation distance between a client's label distribution $p_k$ and the distribution
-        $p$ of all examples, averaged over clients,
-        $\frac{1}{N} \sum_k \frac{1}{2} \sum_c |p_k(c) - p(c)|$: 0 if all are equal, near 1 if
-        each client holds one of many classes.
-    redraws, repaired
-        See :class:`~terrafl.data.partition.partition.Partition`.
-    """
-
-    clients: int
-    examples: int
-    size_min: int
-    size_median: float
-    size_max: int
-    mean_classes: float
-    mean_distance: float
-    redraws: int
-    repaired: int
-
-    @classmethod
-    def of(cls, partition: Partition, labels: NDArray[np.int64]) -> Skew:
-        """Measure a partition, given the label of every training example."""
-        return cls.from_holdings(partition, Holdings.of(partition, labels))
-
-    @classmethod
-    def from_holdings(cls, partition: Partition, holdings: Holdings) -> Skew:
-        """Summarise the holdings of a partition's clients."""
-        sizes = holdings.sizes
-        return cls(
-            clients=len(partition),
-            examples=int(sizes.sum()),
-            size_min=int(sizes.min()),
-            size_median=float(np.median(sizes)),
-            size_max=int(sizes.max()),
-            mean_classes=float(holdings.num_held.mean()),
-            mean_distance=float(holdings.distances.mean()),
-            redraws=partition.redraws,
-            repaired=partition.repaired,
-        )
-
-    def to_dict(self) -> dict[str, int | float]:
-        """Return plain numbers by name."""
-        return asdict(self)
+        ``clients`` and ``examples`` count the clients and the training examples that belong to one
+        of them. ``size_min``, ``size_median`` and ``size_max`` are of the clients' numbers of
+        examples. ``mean_classes`` is the number of classes that a client holds, averaged over
+        clients. ``mean_distance`` is the distance averaged over clients,
+        $\frac{1}{N} \sum_k \frac{1}{2} \sum_c |p_k(c) - p(c)|$: 0 if all label distributions are
+        equal, near 1 if each client holds one of many classes.
+        """
+        return {
+            "clients": len(self.sizes),
+            "examples": int(self.sizes.sum()),
+            "size_min": int(self.sizes.min()),
+            "size_median": float(np.median(self.sizes)),
+            "size_max": int(self.sizes.max()),
+            "mean_classes": float(self.num_held.mean()),
+            "mean_distance": float(self.distances.mean()),
+        }

@@ -43,8 +43,7 @@ def _decode(contents: Mapping[str, Bytes], generator: np.random.Generator) -> De
     for label, number in enumerate(apportion(_NUM_TEST, np.bincount(y))):
         rows = np.flatnonzero(y == label)
         in_test[generator.choice(rows, size=number, replace=False)] = True
-    train, test = (Examples(x[rows], y[rows]) for rows in (~in_test, in_test))
-    return train, test, Normalisation(16.0)
+    return *Examples(x, y).divide(in_test), Normalisation(16.0)
 
 
 DIGITS = Entry(

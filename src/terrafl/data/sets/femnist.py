@@ -33,7 +33,7 @@ from terrafl.data.entry import Decoded, Entry
 from terrafl.data.files import DataFile, Progress, Published
 from terrafl.data.holdout import hold_out
 from terrafl.data.npz import Arrays
-from terrafl.data.writers import Rows, num_rows, read_rows, read_users
+from terrafl.data.writers import num_rows, read_rows, read_users
 from terrafl.errors import DataError
 from terrafl.folders import sha256_of
 
@@ -94,28 +94,26 @@ def _parquet(folder: Path) -> list[Path]:
 
 
 def _write(
-    rows: Iterator[Rows],
+    parts: Iterator[Examples],
     total: int | None,
     folder: Path,
     prefix: str,
     progress: Progress | None,
 ) -> dict[str, NDArray[np.generic]]:
     """Write the images; return the labels and the writers."""
-    labels: list[NDArray[np.int64]] = []
-    writers: list[str] = []
+    labels, writers, done = [], [], 0
     with ArrayWriter(folder / f"{prefix}x.npy", "|u1", (1, _SIDE, _SIDE)) as images:
-        for some in rows:
-            images.append(some.x)
-            labels.append(some.y)
-            writers += some.writer
+        for part in parts:
+            assert part.group is not None  # both layouts name the writers
+            images.append(part.x)
+            labels.append(part.y)
+            writers.append(part.group)
+            done += len(part)
             if progress is not None:
-                progress(f"femnist {prefix}".strip(" _"), len(writers), total)
-    if not writers:
+                progress(f"femnist {prefix}".strip(" _"), done, total)
+    if not done:
         raise DataError("the files of femnist must hold examples; got none.")
-    return {
-        f"{prefix}y": np.concatenate(labels),
-        f"{prefix}writer": np.array(writers, dtype=np.str_),
-    }
+    return {f"{prefix}y": np.concatenate(labels), f"{prefix}writer": np.concatenate(writers)}
 
 
 def _decode(contents: Mapping[str, Arrays], generator: np.random.Generator) -> Decoded:
@@ -127,10 +125,7 @@ def _decode(contents: Mapping[str, Arrays], generator: np.random.Generator) -> D
         everything = cached_examples(arrays, "")
         assert everything.group is not None
         held = hold_out(everything.group, 0.1, generator)
-        train, test = (
-            Examples(everything.x[rows], everything.y[rows], everything.group[rows])
-            for rows in (~held, held)
-        )
+        train, test = everything.divide(held)
     return train, test, Normalisation(255.0)
 
 

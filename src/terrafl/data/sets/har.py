@@ -90,7 +90,7 @@ def _decode(contents: Mapping[str, Arrays], generator: np.random.Generator) -> D
     x, y = arrays["x"].astype(np.float32, copy=False), arrays["y"].astype(np.int64)
     subject = np.strings.zfill(arrays["subject"].astype("<U2"), 2)
     held = hold_out_runs(subject, arrays["chain"], 0.2, generator)
-    train, test = (Examples(x[rows], y[rows], subject[rows]) for rows in (~held, held))
+    train, test = Examples(x, y, subject).divide(held)
     mean = train.x.mean(axis=(0, 2), dtype=np.float64)
     sd = train.x.std(axis=(0, 2), dtype=np.float64)
     return train, test, Normalisation(1.0, tuple(mean.tolist()), tuple(sd.tolist()))

@@ -33,9 +33,8 @@ def _decode(contents: Mapping[str, Arrays], generator: np.random.Generator) -> D
     x = arrays["images"].astype(np.uint8, copy=False)[:, np.newaxis]
     y, writer = arrays["labels"].astype(np.int64), arrays["writer"]
     names = arrays["writer_names"].astype(np.str_, copy=False)
-    held = hold_out(writer, 0.1, generator)
-    train, test = (Examples(x[rows], y[rows], names[writer[rows]]) for rows in (~held, held))
-    return train, test, Normalisation(255.0)
+    everything = Examples(x, y, names[writer])
+    return *everything.divide(hold_out(writer, 0.1, generator)), Normalisation(255.0)
 
 
 UNIPEN62 = Entry(

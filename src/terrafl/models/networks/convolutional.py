@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from terrafl.errors import ConfigurationError
+from terrafl.models.networks.perceptrons import with_head
 
 if TYPE_CHECKING:
     from torch import nn
 
-_SHORTEST = 56  # with fewer readings, nothing is left after both pooling layers
+_IMAGES = "images of at least {0} x {0} pixels"
+_READINGS = "channels of at least {0} readings"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,21 +41,18 @@ class FMNISTCNN:
         """Return the network with Xavier-uniform initial weights and the gain of ReLU."""
         from torch import nn
 
-        channels, height, width = _image_shape(input_shape, self.name, smallest=16)
+        _require_shape(input_shape, self.name, _IMAGES, smallest=16)
         hics = self.variant == "hics"
-        layers: OrderedDict[str, nn.Module] = OrderedDict()
-        for i, (inputs, outputs) in enumerate([(channels, 32), (32, 32)], start=1):
-            layers[f"conv{i}"] = nn.Conv2d(inputs, outputs, kernel_size=5)
+        layers: dict[str, nn.Module] = {}
+        for i, inputs in enumerate((input_shape[0], 32), start=1):
+            layers[f"conv{i}"] = nn.Conv2d(inputs, 32, kernel_size=5)
             layers[f"relu{i}"] = nn.PReLU() if hics else nn.ReLU()
             if hics:
-                layers[f"norm{i}"] = nn.BatchNorm2d(outputs)
+                layers[f"norm{i}"] = nn.BatchNorm2d(32)
             layers[f"pool{i}"] = nn.MaxPool2d(2)
-            height, width = (height - 4) // 2, (width - 4) // 2
         if hics:
             layers["dropout"] = nn.Dropout(0.2)
-        layers["flatten"] = nn.Flatten()
-        layers["head"] = nn.Linear(32 * height * width, num_outputs)
-        return _xavier(nn.Sequential(layers))
+        return _xavier(with_head(layers, input_shape, {}, num_outputs))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,22 +86,16 @@ class CIFAR10CNN:
         """Return the network with Xavier-uniform initial weights and the gain of ReLU."""
         from torch import nn
 
-        channels, height, width = _image_shape(input_shape, self.name, smallest=18)
-        layers: OrderedDict[str, nn.Module] = OrderedDict()
-        for i, (inputs, outputs) in enumerate([(channels, 32), (32, 64), (64, 64)], start=1):
+        _require_shape(input_shape, self.name, _IMAGES, smallest=18)
+        layers: dict[str, nn.Module] = {}
+        for i, (inputs, outputs) in enumerate(pairwise((input_shape[0], 32, 64, 64)), start=1):
             layers[f"conv{i}"] = nn.Conv2d(inputs, outputs, kernel_size=3)
-            height, width = height - 2, width - 2
             if i < 3:
                 layers[f"pool{i}"] = nn.MaxPool2d(2)  # before ReLU: same result, faster
                 layers[f"relu{i}"] = nn.ReLU()
-                height, width = height // 2, width // 2
             if self.variant == "hics":
                 layers[f"dropout{i}"] = nn.Dropout(0.2)
-        layers["flatten"] = nn.Flatten()
-        layers["hidden"] = nn.Linear(64 * height * width, 64)
-        layers["relu3"] = nn.ReLU()
-        layers["head"] = nn.Linear(64, num_outputs)
-        return _xavier(nn.Sequential(layers))
+        return _xavier(with_head(layers, input_shape, {"hidden": 64}, num_outputs))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,16 +121,9 @@ class CIFAR100CNN:
 
     def build(self, input_shape: tuple[int, ...], num_outputs: int) -> nn.Module:
         """Return the network with torch's default initial weights."""
-        from torch import nn
-
-        shape = _image_shape(input_shape, self.name, smallest=16)
-        layers, width = _convolutions(shape, (64, 128))
-        layers["hidden1"] = nn.Linear(width, 256)
-        layers["relu3"] = nn.ReLU()
-        layers["hidden2"] = nn.Linear(256, 128)
-        layers["relu4"] = nn.ReLU()
-        layers["head"] = nn.Linear(128, num_outputs)
-        return nn.Sequential(layers)
+        _require_shape(input_shape, self.name, _IMAGES, smallest=16)
+        layers = _convolutions(input_shape[0], (64, 128))
+        return with_head(layers, input_shape, {"hidden1": 256, "hidden2": 128}, num_outputs)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,14 +144,9 @@ class FEMNISTCNN:
 
     def build(self, input_shape: tuple[int, ...], num_outputs: int) -> nn.Module:
         """Return the network with torch's default initial weights."""
-        from torch import nn
-
-        shape = _image_shape(input_shape, self.name, smallest=4)
-        layers, width = _convolutions(shape, (32, 64), padding=2)
-        layers["hidden"] = nn.Linear(width, 512)
-        layers["relu3"] = nn.ReLU()
-        layers["head"] = nn.Linear(512, num_outputs)
-        return nn.Sequential(layers)
+        _require_shape(input_shape, self.name, _IMAGES, smallest=4)
+        layers = _convolutions(input_shape[0], (32, 64), padding=2)
+        return with_head(layers, input_shape, {"hidden": 512}, num_outputs)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,51 +170,35 @@ class HARCNN:
         """Return the network with torch's default initial weights."""
         from torch import nn
 
-        if len(input_shape) != 2 or input_shape[1] < _SHORTEST:
-            raise ConfigurationError(
-                f"{self.name} needs channels of at least {_SHORTEST} readings; "
-                f"got inputs of shape {input_shape}: use model mlp or linear."
-            )
-        channels, length = input_shape
-        layers: OrderedDict[str, nn.Module] = OrderedDict()
-        for i, (inputs, outputs) in enumerate([(channels, 32), (32, 64)], start=1):
+        _require_shape(input_shape, self.name, _READINGS, smallest=56)
+        layers: dict[str, nn.Module] = {}
+        for i, (inputs, outputs) in enumerate(pairwise((input_shape[0], 32, 64)), start=1):
             layers[f"conv{i}"] = nn.Conv1d(inputs, outputs, kernel_size=9)
             layers[f"relu{i}"] = nn.ReLU()
             layers[f"pool{i}"] = nn.MaxPool1d(4)
-            length = (length - 8) // 4
-        layers["flatten"] = nn.Flatten()
-        layers["hidden"] = nn.Linear(64 * length, 64)
-        layers["relu3"] = nn.ReLU()
-        layers["head"] = nn.Linear(64, num_outputs)
-        return nn.Sequential(layers)
+        return with_head(layers, input_shape, {"hidden": 64}, num_outputs)
 
 
-def _image_shape(shape: tuple[int, ...], model: str, *, smallest: int) -> tuple[int, int, int]:
-    """Return channels, height and width; raise if the network cannot use this shape."""
-    if len(shape) != 3 or min(shape[1:]) < smallest:
+def _require_shape(shape: tuple[int, ...], model: str, needs: str, smallest: int) -> None:
+    """Raise unless inputs are of the needed kind and something is left of them after pooling."""
+    sides = {_IMAGES: 2, _READINGS: 1}[needs]
+    if len(shape) != 1 + sides or min(shape[1:]) < smallest:
         raise ConfigurationError(
-            f"{model} needs images of at least {smallest} x {smallest} pixels; "
-            f"got inputs of shape {shape}: use model mlp or linear."
+            f"{model} needs {needs.format(smallest)}; got inputs of shape {shape}: "
+            "use model mlp or linear."
         )
-    channels, height, width = shape
-    return channels, height, width
 
 
-def _convolutions(
-    shape: tuple[int, int, int], widths: tuple[int, ...], padding: int = 0
-) -> tuple[OrderedDict[str, nn.Module], int]:
-    """Return 5x5 convolutions with pooling and ReLU, flattened, and how many numbers they give."""
+def _convolutions(channels: int, widths: tuple[int, ...], padding: int = 0) -> dict[str, nn.Module]:
+    """Return 5x5 convolutions with pooling and ReLU."""
     from torch import nn
 
-    layers: OrderedDict[str, nn.Module] = OrderedDict()
-    channels, height, width = shape
+    layers: dict[str, nn.Module] = {}
     for i, (inputs, outputs) in enumerate(pairwise((channels, *widths)), start=1):
         layers[f"conv{i}"] = nn.Conv2d(inputs, outputs, kernel_size=5, padding=padding)
         layers[f"pool{i}"] = nn.MaxPool2d(2)  # before ReLU: same result, faster
         layers[f"relu{i}"] = nn.ReLU()
-        height, width = ((side + 2 * padding - 4) // 2 for side in (height, width))
-    layers["flatten"] = nn.Flatten()
-    return layers, widths[-1] * height * width
+    return layers
 
 
 def _xavier(network: nn.Module) -> nn.Module:

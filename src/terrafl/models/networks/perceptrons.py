@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections import OrderedDict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -60,13 +60,36 @@ class MLP:
 
     def build(self, input_shape: tuple[int, ...], num_outputs: int) -> nn.Module:
         """Return a flatten layer, the hidden layers and the head."""
-        from torch import nn
+        hidden = {f"hidden{i}": units for i, units in enumerate(self.hidden, start=1)}
+        return with_head({}, input_shape, hidden, num_outputs)
 
-        layers: OrderedDict[str, nn.Module] = OrderedDict(flatten=nn.Flatten())
-        width = math.prod(input_shape)
-        for i, units in enumerate(self.hidden, start=1):
-            layers[f"hidden{i}"] = nn.Linear(width, units)
-            layers[f"relu{i}"] = nn.ReLU()
-            width = units
-        layers["head"] = nn.Linear(width, num_outputs)
-        return nn.Sequential(layers)
+
+def with_head(
+    layers: Mapping[str, nn.Module],
+    input_shape: tuple[int, ...],
+    hidden: Mapping[str, int],
+    num_outputs: int,
+) -> nn.Sequential:
+    """Return a network of these layers, a flatten layer, hidden layers with ReLU and the head.
+
+    Parameters
+    ----------
+    layers
+        The first layers, by name.
+    input_shape
+        Shape of one input.
+    hidden
+        Number of units of each hidden layer, by name.
+    num_outputs
+        Number of outputs of the head.
+    """
+    import torch
+    from torch import nn
+
+    body = OrderedDict(layers, flatten=nn.Flatten())
+    with torch.no_grad():  # in evaluation mode, so that dropout draws no random numbers
+        width = nn.Sequential(body).eval()(torch.zeros(1, *input_shape)).shape[1]
+    for name, units in hidden.items():
+        body |= {name: nn.Linear(width, units), f"relu_{name}": nn.ReLU()}
+        width = units
+    return nn.Sequential(body | {"head": nn.Linear(width, num_outputs)}).train()
