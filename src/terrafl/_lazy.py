@@ -1,7 +1,5 @@
 """Public names that are loaded on first use, so that importing a package stays cheap."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable
 from importlib import import_module

@@ -3,8 +3,6 @@
 A message says what must hold, what was got, and what to do.
 """
 
-from __future__ import annotations
-
 import difflib
 import traceback
 from collections.abc import Collection, Iterable

@@ -1,7 +1,5 @@
 """The folders and checksums of data sets and pretrained weights."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Sequence

@@ -6,8 +6,6 @@ versions of terrafl and Python and the commit are recorded for information: a co
 no result keeps ``RESULTS_VERSION``.
 """
 
-from __future__ import annotations
-
 import hashlib
 import platform
 import subprocess

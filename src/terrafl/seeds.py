@@ -7,8 +7,6 @@ seed see the same data, initial model, candidates and mini-batches.
 No other module changes torch's global generator.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager

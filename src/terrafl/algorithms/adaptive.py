@@ -5,8 +5,6 @@ References
 Reddi et al., "Adaptive Federated Optimization", ICLR 2021, Algorithm 2.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field

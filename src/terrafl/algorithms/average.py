@@ -1,7 +1,5 @@
 """The weighted mean of local models."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

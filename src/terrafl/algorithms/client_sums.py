@@ -1,7 +1,5 @@
 """Vectors per client, with their sums over all clients."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

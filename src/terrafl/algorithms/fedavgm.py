@@ -6,8 +6,6 @@ Hsu, Qi and Brown, "Measuring the Effects of Non-Identical Data Distribution for
 Classification", 2019.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar

@@ -6,8 +6,6 @@ Gao et al., "FedDC: Federated Learning with Non-IID Data via Local Drift Decoupl
 Correction", CVPR 2022.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar

@@ -5,8 +5,6 @@ References
 Acar et al., "Federated Learning Based on Dynamic Regularization", ICLR 2021.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal

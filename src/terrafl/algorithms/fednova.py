@@ -6,8 +6,6 @@ Wang et al., "Tackling the Objective Inconsistency Problem in Heterogeneous Fede
 Optimization", NeurIPS 2020.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar

@@ -5,8 +5,6 @@ References
 Li et al., "Federated Optimization in Heterogeneous Networks", MLSys 2020.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar

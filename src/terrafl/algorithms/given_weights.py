@@ -1,7 +1,5 @@
 """The mean under given weights."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -6,8 +6,6 @@ Polyak and Juditsky, "Acceleration of Stochastic Approximation by Averaging", 19
 iterates; Kingma and Ba, "Adam", ICLR 2015, for the correction of the start.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import numpy as np

@@ -4,8 +4,6 @@
 know: of the others here, with filters channels last, the one that is faster on the workload.
 """
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable, Iterator
 from functools import partial

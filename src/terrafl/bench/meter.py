@@ -1,7 +1,5 @@
 """How long work takes, and how much memory a tree of processes."""
 
-from __future__ import annotations
-
 import os
 import threading
 import time

@@ -1,7 +1,5 @@
 """Time draws and splits at a thousand to a million clients, compared with numpy's argsort."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial

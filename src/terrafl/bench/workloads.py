@@ -1,7 +1,5 @@
 """The workloads: Fashion-MNIST, 100 clients of 600, 15 a round, 2 epochs of SGD."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from terrafl.algorithms import FedAvg

@@ -1,7 +1,5 @@
 """``terrafl attack``: attack a federation, with and without the guard."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

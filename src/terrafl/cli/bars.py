@@ -1,7 +1,5 @@
 """Progress bars on a terminal, plain lines elsewhere, on stderr."""
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """``terrafl bench``: engine and selector speed, compared with a plain loop and with argsort."""
 
-from __future__ import annotations
-
 import json as jsonlib
 from dataclasses import asdict
 from typing import Annotated

@@ -1,7 +1,5 @@
 """``terrafl compare``: selectors x algorithms x seeds on the same federation."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Unpack

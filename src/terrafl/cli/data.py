@@ -1,7 +1,5 @@
 """``terrafl data``: list, fetch and check data sets."""
 
-from __future__ import annotations
-
 import dataclasses
 import json as jsonlib
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``terrafl demo``: compare all selectors on data that is part of the installation."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

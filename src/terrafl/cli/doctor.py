@@ -1,7 +1,5 @@
 """``terrafl doctor``: information about the machine for a bug report."""
 
-from __future__ import annotations
-
 import json as jsonlib
 import os
 import platform

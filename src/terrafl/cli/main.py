@@ -4,8 +4,6 @@ A user error prints one message on standard error and exits with code 2. ``--deb
 traceback.
 """
 
-from __future__ import annotations
-
 import logging
 import sys
 from typing import Annotated

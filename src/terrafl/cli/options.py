@@ -1,7 +1,5 @@
 """The options that several commands share."""
 
-from __future__ import annotations
-
 import inspect
 import re
 import tomllib

@@ -1,7 +1,5 @@
 """Options of the output, which every command may have."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

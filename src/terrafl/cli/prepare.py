@@ -1,7 +1,5 @@
 """Slow first-time work, done with a progress display before runs start."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from terrafl.cli.bars import item_progress

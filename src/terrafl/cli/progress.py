@@ -1,7 +1,5 @@
 """Progress of runs and sweeps: bars on a terminal, plain lines elsewhere, on stderr."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Format amounts, rates and times for progress displays."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from rich.filesize import decimal

@@ -1,7 +1,5 @@
 """``terrafl report``: write a report from run folders."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """``terrafl reproduce``: the paper's tables and figures, with its numbers and ours."""
 
-from __future__ import annotations
-
 import math
 import re
 import time

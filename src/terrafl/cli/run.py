@@ -1,7 +1,5 @@
 """``terrafl run`` and ``terrafl resume``."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Unpack
 

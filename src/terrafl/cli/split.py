@@ -1,7 +1,5 @@
 """``terrafl split``: Terraform's split of given update norms, for users of any framework."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json as jsonlib

@@ -1,7 +1,5 @@
 """Print comparison tables in the terminal."""
 
-from __future__ import annotations
-
 import json
 
 import typer

@@ -1,7 +1,5 @@
 """``terrafl watch``: the report as a live page."""
 
-from __future__ import annotations
-
 import webbrowser
 from pathlib import Path
 from typing import Annotated

@@ -5,8 +5,6 @@ path or link that leads outside the folder, a special file, or more bytes than a
 refused before anything is written.
 """
 
-from __future__ import annotations
-
 import gzip
 import io
 import shutil

@@ -3,8 +3,6 @@
 To add a data set, add a file to :mod:`terrafl.data.sets` and an entry to its ``CATALOG``.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any

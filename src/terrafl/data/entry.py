@@ -1,7 +1,5 @@
 """A data set of the catalog: its files, where to search them, and how to read them."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager

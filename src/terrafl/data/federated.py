@@ -1,7 +1,5 @@
 """A data set and its partition among clients."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 

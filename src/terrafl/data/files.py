@@ -1,7 +1,5 @@
 """Published data files: what they must contain."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import mmap

@@ -1,7 +1,5 @@
 """Hold out a share of every owner's examples for testing."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

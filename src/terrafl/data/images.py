@@ -1,7 +1,5 @@
 """Decode small images; the format and the size are checked before any pixel is unpacked."""
 
-from __future__ import annotations
-
 import io
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """Files of named arrays, as ``numpy.savez`` writes them."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import zipfile

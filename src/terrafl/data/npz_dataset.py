@@ -1,7 +1,5 @@
 """A user's own data set: one ``.npz`` file of arrays, named by its path."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -24,8 +24,6 @@ stale               $\theta_0$                                       as it is, f
 "As it is": of the model that is sent. In a run's first request there is nothing to replay.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal, get_args
 

@@ -1,7 +1,5 @@
 """Who attacks, and what they send."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The first defence: every update is checked before anything uses it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """The interface of a defence: updates in, fewer or bounded updates out."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol

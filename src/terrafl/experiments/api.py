@@ -6,8 +6,6 @@
 ('terraform', 1)
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import is_dataclass

@@ -1,7 +1,5 @@
 """From a configuration to a trained model: the simulation put together."""
 
-from __future__ import annotations
-
 import json
 from contextlib import ExitStack
 

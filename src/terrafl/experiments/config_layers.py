@@ -1,7 +1,5 @@
 """Layers of plain settings: scenarios, files, and how they are merged."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Mapping
 from importlib.resources import files

@@ -1,7 +1,5 @@
 """What has changed since a run was started: refuse to resume under other conditions."""
 
-from __future__ import annotations
-
 import json
 import logging
 from collections.abc import Iterable, Mapping

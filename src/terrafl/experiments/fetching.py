@@ -1,7 +1,5 @@
 """Fetch data sets and pretrained weights by name."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from terrafl import data

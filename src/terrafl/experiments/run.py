@@ -1,7 +1,5 @@
 """One run: from a configuration to a finished run folder."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Many runs, several at a time in separate processes; finished ones are skipped."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial

@@ -1,7 +1,5 @@
 """The child process of a sweep: finishes one run after another."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

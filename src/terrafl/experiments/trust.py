@@ -5,8 +5,6 @@ folder may come from another person. Its code is imported only if the user says 
 is loaded already, or if this user has run the same source before.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import sys

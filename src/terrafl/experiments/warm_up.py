@@ -1,7 +1,5 @@
 """Read slow data sets and compute features before runs start."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from terrafl.data import is_slow, load

@@ -1,7 +1,5 @@
 """What training and questions cost: updates, samples and bytes, by one rule everywhere."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 

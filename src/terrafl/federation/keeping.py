@@ -1,7 +1,5 @@
 """The step between training and upload: which clients of a cohort a selector keeps."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

@@ -6,8 +6,6 @@ Balivada et al., "Heterogeneity-Aware Client Selection Methodology For Efficient
 Learning", Algorithm 1; line numbers below are its.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field

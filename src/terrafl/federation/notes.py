@@ -1,7 +1,5 @@
 """What the loop writes down: one method per thing that happens."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

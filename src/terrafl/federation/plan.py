@@ -1,7 +1,5 @@
 """How long and how wide a run is."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 MOST_EMPTY_CHOICES = 10

@@ -3,8 +3,6 @@
 A simulation and a deployment differ in their federation and in nothing else.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol

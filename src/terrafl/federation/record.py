@@ -1,7 +1,5 @@
 """Writing a run down while it runs: journal, timings, checkpoints."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

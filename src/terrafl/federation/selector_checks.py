@@ -1,7 +1,5 @@
 """Checks of a selector: when a run starts, and of every cohort that it returns."""
 
-from __future__ import annotations
-
 import inspect
 import math
 from collections.abc import Collection

@@ -1,7 +1,5 @@
 """The summary of a finished run."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import asdict
 

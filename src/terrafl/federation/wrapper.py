@@ -1,7 +1,5 @@
 """A federation around another one: what it does not change, it hands through."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 

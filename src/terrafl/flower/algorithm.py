@@ -1,7 +1,5 @@
 """A Flower strategy as an algorithm: it makes the next global model out of replies."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar

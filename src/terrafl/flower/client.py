@@ -4,8 +4,6 @@ Training and evaluation functions stay what they are. Norms and updates need not
 client: the server computes them from the model that comes back anyway.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Sending messages to nodes and waiting for the answers, never longer than a deadline."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """The metrics of a run on Flower, as its result returns them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any

@@ -1,7 +1,5 @@
 """What a run on Flower is called in reports, and what it is made of."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping

@@ -5,8 +5,6 @@ the model. Only replies that pass these checks reach it. An invalid reply is nev
 does not affect the others.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Who is there: which node is which client, how much data each has, who owes a reply."""
 
-from __future__ import annotations
-
 import hashlib
 import logging
 import time

@@ -1,7 +1,5 @@
 """The run folder of a run on Flower, like any other; or none."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Mapping
 from dataclasses import asdict

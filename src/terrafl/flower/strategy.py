@@ -1,7 +1,5 @@
 """A Flower strategy that chooses clients, around any other that aggregates them."""
 
-from __future__ import annotations
-
 import logging
 from contextlib import nullcontext
 from dataclasses import KW_ONLY, dataclass, field

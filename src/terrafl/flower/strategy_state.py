@@ -5,8 +5,6 @@ the newest model as an ArrayRecord, an adaptive bound as a number. All of these 
 strategy and for those it wraps. Settings are not: they are the caller's.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any

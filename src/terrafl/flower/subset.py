@@ -4,8 +4,6 @@ A strategy samples nodes and builds their messages in one call. It is therefore 
 just the nodes that were chosen, and asked to take all of them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any

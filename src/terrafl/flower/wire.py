@@ -1,7 +1,5 @@
 """What server and clients share on the wire: names, and questions besides training."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The paper's tables and figures, as TOML files that ship with the package."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ In every column where all of the paper's methods were run, the best of them is b
 underlined: by the highest accuracy, or by the shortest time in a table of times.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 

@@ -3,8 +3,6 @@
 Only what was run counts: an answer from one seed says so, and what was not run is named.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 

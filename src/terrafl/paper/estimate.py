@@ -1,7 +1,5 @@
 """How long the runs of a table will take, estimated from one measured round of each method."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A table of the paper as CSV and LaTeX."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import asdict
 

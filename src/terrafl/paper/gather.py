@@ -1,7 +1,5 @@
 """Fill a table of the paper with the results in a folder."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import product

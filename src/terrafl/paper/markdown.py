@@ -1,7 +1,5 @@
 """A table of the paper as Markdown: an overview, the leaders, and every column in full."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from terrafl.paper.cells import GAINS, MARKDOWN, details, gains, overview

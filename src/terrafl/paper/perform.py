@@ -1,7 +1,5 @@
 """Run the cells of a table, within a time budget if one is given."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The runs that a table needs."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product

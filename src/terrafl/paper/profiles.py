@@ -1,7 +1,5 @@
 """Profiles: how many seeds and rounds of the paper's setting are run."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 

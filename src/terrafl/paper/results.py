@@ -1,7 +1,5 @@
 """The files of a run that tables need: summary, configuration and seconds."""
 
-from __future__ import annotations
-
 import json
 import logging
 from collections.abc import Iterable

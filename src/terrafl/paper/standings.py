@@ -1,7 +1,5 @@
 """The ranking of the paper's methods in a column, by each way of reading the runs."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A table of the paper, filled with its numbers and ours."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import groupby

@@ -1,7 +1,5 @@
 """Write a table of the paper and its figures into a folder."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

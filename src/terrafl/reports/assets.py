@@ -1,7 +1,5 @@
 """The scripts and styles of the page, with their hashes for the security policy."""
 
-from __future__ import annotations
-
 import hashlib
 from base64 import b64encode
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The mean and the standard deviation of the curves of several seeds."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -3,8 +3,6 @@
 Short names, columns, and numbers rounded to the visible digits.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import re

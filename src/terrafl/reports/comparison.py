@@ -8,8 +8,6 @@ an update of another: accuracy *at equal samples* is read in the same way. Nothi
 formatted here.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, fields, replace

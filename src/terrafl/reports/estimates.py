@@ -1,7 +1,5 @@
 """Means over seeds, and whether a difference between two methods is more than noise."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass

@@ -9,8 +9,6 @@ mean accuracy of the $\lceil n / 10 \rceil$ clients with the lowest accuracy, of
 test data.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The report: a self-contained page, figures and tables."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 

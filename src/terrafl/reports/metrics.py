@@ -1,7 +1,5 @@
 """How the score of a task is named and written. A higher score is better, whatever the metric."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from terrafl.reports.estimates import Difference, Estimate

@@ -1,7 +1,5 @@
 """Display names of methods and algorithms, and the order of methods."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 

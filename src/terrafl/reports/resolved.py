@@ -1,7 +1,5 @@
 """The settings of runs: what they share, and where methods differ."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """What the page shows of each group of runs."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable

@@ -3,8 +3,6 @@
 In Markdown and LaTeX the best of a group is bold and the second underlined, as in the paper.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import re

@@ -3,8 +3,6 @@
 A trace grows with its journal, so it serves a finished run and one under way.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """A comparison in words that claim no more than the numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 
 from terrafl.reports.comparison import Group, Method

@@ -1,7 +1,5 @@
 """Files that are whole or absent, whatever interrupts the writer."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -5,8 +5,6 @@ everything else and the arrays' SHA-256. It is written under a temporary name an
 complete. No pickle: a checkpoint from another person can be opened safely.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import json

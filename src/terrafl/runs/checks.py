@@ -4,8 +4,6 @@ A check returns the value in its final type, or raises :class:`ValueError` with 
 sentence "NAME must be ...".
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence

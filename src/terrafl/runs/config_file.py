@@ -1,7 +1,5 @@
 """Read ``config.toml`` as plain values: nothing that it names is imported."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """From a line of JSON to a typed event, with every value checked."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from operator import gt
 

@@ -1,7 +1,5 @@
 """Read a whole journal, or the timings, of a run."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar

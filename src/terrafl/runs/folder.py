@@ -1,7 +1,5 @@
 """The folder of one run, held by one process at a time."""
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import os

@@ -1,7 +1,5 @@
 """The summary of a run that has no result yet, from plain values of its configuration."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import asdict, fields
 

@@ -1,7 +1,5 @@
 """After a crash: the state from which a run resumes."""
 
-from __future__ import annotations
-
 import logging
 
 from terrafl.errors import RunFolderError

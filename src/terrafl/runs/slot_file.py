@@ -4,8 +4,6 @@ A client's vectors lie in a slot. Each checkpoint names the slots that it needs,
 is not overwritten while the checkpoint is kept: new values go to a free slot.
 """
 
-from __future__ import annotations
-
 import math
 import os
 import tempfile

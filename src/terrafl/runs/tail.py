@@ -1,7 +1,5 @@
 """Follow a file of events that grows, is cut back, or is replaced."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """A folder that lives as long as somebody holds on to it."""
 
-from __future__ import annotations
-
 import shutil
 import weakref
 from pathlib import Path

@@ -8,8 +8,6 @@ Both use the moments of a cluster, $S = \sum n_i$, $A = \sum n_i u_i$ and $B = \
 its spread is $\sum n_i (u_i - \bar u)^2 = B - A^2 / S$ and its variance is the spread over $S$.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from itertools import pairwise

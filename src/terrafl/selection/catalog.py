@@ -1,7 +1,5 @@
 """Selectors by name, for configuration files and the command line."""
 
-from __future__ import annotations
-
 from terrafl._lazy import catalog
 from terrafl.selection.protocol import Selector
 

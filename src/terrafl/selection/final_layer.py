@@ -1,7 +1,5 @@
 """Where the final layer lies in a model, and how far a client moved it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -7,8 +7,6 @@ Chen and Vikalo, "Heterogeneity-Guided Client Sampling: Towards Fast and Efficie
 Federated Learning", NeurIPS 2024, section 2.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """What a selector remembers about each client, as columns beside a population."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

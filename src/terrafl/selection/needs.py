@@ -5,8 +5,6 @@ A selector names entries in its ``needs``. :func:`register` adds one. Example::
     register(Measurement(name="cubed_loss", source="client", function=lambda loss: loss**3))
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace

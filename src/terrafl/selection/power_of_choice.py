@@ -6,8 +6,6 @@ Cho, Wang and Joshi, "Towards Understanding Biased Client Selection in Federated
 AISTATS 2022.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal, get_args

@@ -6,8 +6,6 @@ reports and names the next cohort of the same round, or nobody when the round is
 here knows whether the clients are simulated, on one machine or on many.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ A bad report is refused by name with its reason; it never raises, is never repai
 spoils the others.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping
 from numbers import Integral, Real

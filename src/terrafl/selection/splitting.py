@@ -12,8 +12,6 @@ Balivada et al., "Heterogeneity-Aware Client Selection Methodology For Efficient
 Learning", equations 4 and 5 and Algorithm 1, lines 9-12.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ Balivada et al., "Heterogeneity-Aware Client Selection Methodology For Efficient
 Learning", Algorithm 1.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """The interface of an executor: what trains, questions and evaluates simulated clients."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Protocol, Self
 

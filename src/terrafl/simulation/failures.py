@@ -1,7 +1,5 @@
 """When training a client fails: stop the run, or continue without that client."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Protocol
 

@@ -1,7 +1,5 @@
 """How well the final model serves each client."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,7 +1,5 @@
 """A process that computes the features of images, into shared memory."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 

@@ -5,8 +5,6 @@ by all cores, and mapped into memory afterwards. The file is known by what it de
 resolution and pixels, and checked by its own checksum.
 """
 
-from __future__ import annotations
-
 import glob
 import hashlib
 from collections.abc import Callable, Mapping

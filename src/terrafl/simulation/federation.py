@@ -1,7 +1,5 @@
 """The simulated federation: clients on this machine, trained by an executor."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """Which clients are trained together, by a rule that knows nothing of workers."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 

@@ -1,7 +1,5 @@
 """A federation some of whose clients attack, for experiments."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """All work done in this process, on one thread."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Self
 

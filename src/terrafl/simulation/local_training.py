@@ -1,7 +1,5 @@
 """How one client trains between two uploads: settings only."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

@@ -4,8 +4,6 @@ There is nothing to clean up: the memory has no name and goes with the last proc
 it, however that process ends.
 """
 
-from __future__ import annotations
-
 import math
 import mmap
 import os

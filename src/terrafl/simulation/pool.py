@@ -4,8 +4,6 @@ Messages carry names and numbers; arrays never travel. A worker that dies is rep
 work done again, with the same result, since results depend on the task alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Self

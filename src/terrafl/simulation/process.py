@@ -4,8 +4,6 @@ Started by module name, never by pickling a function, so a script without a ``__
 and a notebook can start one too. The child ends when its parent does: its input then ends.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Child processes that share a queue of questions; one that dies is replaced."""
 
-from __future__ import annotations
-
 import logging
 import selectors
 from collections import deque

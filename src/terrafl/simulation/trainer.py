@@ -1,7 +1,5 @@
 """Train and evaluate clients in this process, with one torch thread."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext

@@ -1,7 +1,5 @@
 """A worker process of the pool: trains what its parent asks for, into shared memory."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 

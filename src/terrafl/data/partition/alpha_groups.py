@@ -6,8 +6,6 @@ Chen and Vikalo, "Heterogeneity-Guided Client Sampling: Towards Fast and Efficie
 Federated Learning", NeurIPS 2024, and the authors' code.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial

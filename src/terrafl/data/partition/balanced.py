@@ -16,8 +16,6 @@ first; a client's missing test examples are taken from the classes that it train
 *Tiny data sets.* If a fifth of the mean size is below 1, a client still gets 1 training example.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -6,8 +6,6 @@ McMahan et al., "Communication-Efficient Learning of Deep Networks from Decentra
 AISTATS 2017.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

@@ -6,8 +6,6 @@ Hsu, Qi and Brown, "Measuring the Effects of Non-Identical Data Distribution for
 Visual Classification", 2019.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import ClassVar, Literal

@@ -1,7 +1,5 @@
 """One client per natural owner of examples: the writers of FEMNIST, the subjects of HAR."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """Arithmetic for partitioners: Dirichlet shares, and whole numbers of examples from fractions."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -5,8 +5,6 @@ References
 Krizhevsky, "Learning Multiple Layers of Features from Tiny Images", 2009.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from functools import partial

@@ -8,8 +8,6 @@ Alpaydin and Kaynak, "Optical Recognition of Handwritten Digits", UCI Machine Le
 Repository, 1998 (its test set). CC BY 4.0.
 """
 
-from __future__ import annotations
-
 import io
 from collections.abc import Mapping
 from pathlib import Path

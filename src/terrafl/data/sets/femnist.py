@@ -16,8 +16,6 @@ References
 Caldas et al., "LEAF: A Benchmark for Federated Settings", 2018; Cohen et al., "EMNIST", 2017.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ Xiao, Rasul and Vollgraf, "Fashion-MNIST: a Novel Image Dataset for Benchmarking
 Learning Algorithms", 2017. MIT licence.
 """
 
-from __future__ import annotations
-
 import math
 import struct
 from collections.abc import Mapping

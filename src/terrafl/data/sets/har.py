@@ -13,8 +13,6 @@ Anguita et al., "A Public Domain Dataset for Human Activity Recognition Using Sm
 ESANN 2013. CC BY 4.0.
 """
 
-from __future__ import annotations
-
 import io
 import zipfile
 from collections.abc import Mapping

@@ -9,8 +9,6 @@ Le and Yang, "Tiny ImageNet Visual Recognition Challenge", Stanford CS231N, 2015
 for non-commercial research.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections import deque

@@ -9,8 +9,6 @@ Guyon et al., "UNIPEN project of on-line data exchange and recognizer benchmarks
 Unipen Consortium, train_r01_v07, 1999, doi:10.5281/zenodo.1195803. CC BY 4.0.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

@@ -21,8 +21,6 @@ The running medians are over the first cohorts of the newest rounds, this one in
 in them is decided by the draw, once a round, and not by anything a client says.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """What the guard remembers: recent sizes of updates and data sets, and who was retrained."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple

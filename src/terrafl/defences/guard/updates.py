@@ -1,7 +1,5 @@
 """Distances of whole models, clipping, and the outliers among norms."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from terrafl.records import Floats, Vector

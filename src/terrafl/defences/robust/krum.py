@@ -6,8 +6,6 @@ Blanchard et al., "Machine Learning with Adversaries: Byzantine Tolerant Gradien
 NeurIPS 2017.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar

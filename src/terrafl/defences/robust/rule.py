@@ -4,8 +4,6 @@ A rule takes the place of the weighted mean, in front of any algorithm without c
 behind any selector. Sizes are what clients say they are; the rules here ignore them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Protocol, runtime_checkable

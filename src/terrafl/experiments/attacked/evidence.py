@@ -9,8 +9,6 @@ which is 0 in an iteration whose average it is not part of. Shares are averaged 
 which the client was drawn.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The runs of the attack benchmark."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product

@@ -1,7 +1,5 @@
 """The result of a finished run of the attack bench: one small file."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass

@@ -1,7 +1,5 @@
 """The table of the attack benchmark."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from statistics import fmean
 

@@ -1,7 +1,5 @@
 """Read the journal of a run while it is written, and pass its numbers to a tracker."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from terrafl.experiments.tracking.protocol import MakeTracker, Parameter

@@ -1,7 +1,5 @@
 """Trackers by name, and any number of runs that they track while they run."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path

@@ -6,8 +6,6 @@ Tan and Le, "EfficientNet: Rethinking Model Scaling for Convolutional Neural Net
 table 1; of the Lite variant, the shapes of its published weights.
 """
 
-from __future__ import annotations
-
 import math
 
 from torch import Tensor, nn

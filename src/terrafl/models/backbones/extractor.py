@@ -1,7 +1,5 @@
 """Compute the features of images with a frozen backbone."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -5,8 +5,6 @@ References
 He et al., "Deep Residual Learning for Image Recognition", CVPR 2016, table 1.
 """
 
-from __future__ import annotations
-
 from torch import Tensor, nn
 from torch.nn import functional
 

@@ -1,7 +1,5 @@
 """The messages to a live page: everything once, then what is new."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """The runs below some folders, read while they are written."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Sequence

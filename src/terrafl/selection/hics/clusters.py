@@ -1,7 +1,5 @@
 """The formulas of HiCS-FL: estimated label entropy, distances and clusters of clients."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from terrafl.records import Floats, Positions

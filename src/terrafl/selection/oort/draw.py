@@ -1,7 +1,5 @@
 """Oort's draw of a cohort, given the utilities of the clients."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

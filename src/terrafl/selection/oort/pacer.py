@@ -1,7 +1,5 @@
 """Oort's durations of clients, and the pacer that sets the preferred duration."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal

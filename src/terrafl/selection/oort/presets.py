@@ -4,8 +4,6 @@ The programs share formulas that differ from the paper's (``formula="released"``
 from each other in constants; :mod:`terrafl.selection.oort.selector` describes the formulas.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

@@ -14,8 +14,6 @@ References
 Lai et al., "Oort: Efficient Federated Learning via Guided Participant Selection", OSDI 2021.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, field, fields, replace
 from typing import ClassVar, Literal

@@ -1,7 +1,5 @@
 """The formulas of Oort, as functions of arrays."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
