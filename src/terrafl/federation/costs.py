@@ -51,16 +51,19 @@ class Account:
         ]
         reports = sum(isinstance(result, Update) for result in results)
         report_bytes = NUMBER_BYTES + sum(find(need).wire_bytes for need in self.needs)
+        algorithm = self.algorithm
+        down, up = algorithm.traffic
+        if not self.federation.clients_keep_model:  # nor their state: all of it goes down
+            down, up = len(algorithm.shares) + len(algorithm.gives), 0
         helped = [bool(request.given.get(client)) for client in request.clients]
         extra = sum(r.samples for r, is_helped in zip(results, helped, strict=True) if is_helped)
         return Costs(
             client_updates=len(started),
             samples_trained=sum(result.samples for result in results),
             samples_forwarded=self.algorithm.extra_passes * extra,
-            bytes_down=self._downloads(started)
-            + self._extra(len(started), self.algorithm.traffic[0]),
+            bytes_down=self._downloads(started) + self._extra(len(started), down),
             bytes_up=uploads * self.federation.model_bytes
-            + self._extra(uploads, self.algorithm.traffic[1])
+            + self._extra(uploads, up)
             + reports * report_bytes,
         )
 

@@ -9,6 +9,7 @@ from terrafl._lazy import lazily
 
 if TYPE_CHECKING:
     from terrafl.flower.client import answer as answer
+    from terrafl.flower.client import follow as follow
     from terrafl.flower.client import report as report
     from terrafl.flower.strategy import ClientSelection as ClientSelection
 

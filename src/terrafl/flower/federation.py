@@ -5,13 +5,14 @@ What :mod:`terrafl.simulation.federation` is to simulated clients, this is to no
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, TypeGuard, cast
 
 import numpy as np
-from flwr.app import ArrayRecord, ConfigRecord, Message, MetricRecord
+from flwr.app import ArrayRecord, ConfigRecord, Message, MetricRecord, RecordDict
 from flwr.serverapp import Grid
 
 from terrafl.errors import require
@@ -27,7 +28,7 @@ from terrafl.federation.protocol import (
 from terrafl.flower import wire
 from terrafl.flower.exchange import exchange
 from terrafl.flower.history import History
-from terrafl.flower.model_arrays import ModelArrays, to_numpy
+from terrafl.flower.model_arrays import ModelArrays, to_numpy, to_record
 from terrafl.flower.reply_checks import Reply, checked_reply, metrics_of, odd_metrics, too_large
 from terrafl.flower.roster import Roster
 from terrafl.flower.subset import SubsetGrid, nodes_to_evaluate, taking_everybody, weight_key
@@ -37,6 +38,7 @@ from terrafl.seeds import stream
 from terrafl.selection.final_layer import FinalLayer
 from terrafl.selection.needs import collect, measure
 from terrafl.selection.report import is_finite
+from terrafl.settings import to_plain_named
 
 if TYPE_CHECKING:
     from terrafl.flower.strategy import ClientSelection
@@ -80,6 +82,7 @@ class FlowerFederation:
     roster: Roster = field(init=False)
     _round: int = field(default=0, init=False)
     _has_waited: bool = field(default=False, init=False)
+    _evaluated: int = field(default=0, init=False)  # the round of the newest evaluation
 
     def __post_init__(self) -> None:
         self.roster = Roster(self.settings.identity)
@@ -97,7 +100,7 @@ class FlowerFederation:
     @property
     def training_facts(self) -> TrainingFacts:
         """Clients train by their own code."""
-        return TrainingFacts(num_parameters=len(self.model.vector))
+        return TrainingFacts(num_parameters=self.model.layout.num_parameters)
 
     @property
     def model_bytes(self) -> int:
@@ -174,9 +177,28 @@ class FlowerFederation:
         config = self.train_config.copy()
         config[wire.ROUND], config[wire.ITERATION] = request.round, request.iteration
         grid = cast("Grid", SubsetGrid(self.grid, nodes.values()))
+        algorithm = self.settings.algorithm
+        if algorithm is not None:
+            config[wire.ALGORITHM] = json.dumps(to_plain_named(algorithm))
         with taking_everybody(self.settings.strategy):
             step = request.step + 1
-            return list(self.settings.strategy.configure_train(step, record.copy(), config, grid))
+            messages = self.settings.strategy.configure_train(step, record.copy(), config, grid)
+        if not request.shared and not any(request.given.values()):
+            return list(messages)
+        return [self._with_vectors(message, request, nodes) for message in messages]
+
+    def _with_vectors(
+        self, message: Message, request: TrainRequest, nodes: Mapping[str, int]
+    ) -> Message:
+        """Add the algorithm's vectors to a request, as arrays of the model's names and shapes."""
+        client = next(c for c, node in nodes.items() if node == message.metadata.dst_node_id)
+        given, like = request.given.get(client, {}), to_numpy(self.model.record)
+        named = {wire.SHARED + name: vector for name, vector in request.shared.items()}
+        named |= {wire.GIVEN + name: vector for name, vector in given.items()}
+        records = {k: to_record(self.model.layout.arrays(v, like)) for k, v in named.items()}
+        # A strategy may have given all messages one content.
+        message.content = RecordDict({**message.content, **records})
+        return message
 
     def _update(self, client: str, reply: Reply, seconds: float, request: TrainRequest) -> Update:
         vector = self.model.layout.vector(reply.arrays)
@@ -195,6 +217,8 @@ class FlowerFederation:
                 seconds=seconds,
             ),
             vector=vector,
+            steps=int(_number(reply.metrics.get(wire.STEPS))),
+            step_sum=_number(reply.metrics.get(wire.STEP_SUM)),
             samples=self.settings.epochs * reply.num_examples,
             duration_s=seconds,
             metrics=reply.metrics,
@@ -227,10 +251,18 @@ class FlowerFederation:
     def evaluate(self, model: Vector, participants: Sequence[str]) -> Evaluation | None:
         """Let the strategy's nodes evaluate, then the server; the server's word counts."""
         number, record = self._round + 1, self.model.record_of(model)
-        if number not in self.history.evaluate:
-            self._evaluate_on_nodes(number, record)
-        federated = self.history.evaluate.get(number)
-        metrics = self.evaluate_centrally(number, record) if self.evaluate_fn else federated
+        if number == self._evaluated:  # a further read-out, which the history does not list
+            central = self.evaluate_fn(number, record) if self.evaluate_fn else None
+            federated = None if self.evaluate_fn else self._evaluate_on_nodes(number, record)
+        else:
+            self._evaluated = number
+            if number not in self.history.evaluate:
+                averaged = self._evaluate_on_nodes(number, record)
+                if averaged is not None:
+                    self.history.evaluate[number] = averaged
+            federated = self.history.evaluate.get(number)
+            central = self.evaluate_centrally(number, record)
+        metrics = central if self.evaluate_fn else federated
         accuracy = metrics.get(self.settings.accuracy_key) if metrics is not None else None
         if metrics is None or not _is_score(accuracy):
             return None
@@ -254,13 +286,13 @@ class FlowerFederation:
                 self.history.central[number] = metrics
         return self.history.central.get(number)
 
-    def _evaluate_on_nodes(self, number: int, record: ArrayRecord) -> None:
+    def _evaluate_on_nodes(self, number: int, record: ArrayRecord) -> MetricRecord | None:
         """Let the strategy evaluate, unless it would wait for nodes that are not there."""
         nodes = list(self.grid.get_node_ids())
         wanted = nodes_to_evaluate(self.settings.strategy, len(nodes))
         if len(nodes) < wanted:
             _log.warning("evaluation needs %d nodes and is left out: %d", wanted, len(nodes))
-            return
+            return None
         grid = cast("Grid", SubsetGrid(self.grid, nodes))
         messages = self.settings.strategy.configure_evaluate(
             number, record, self.evaluate_config, grid
@@ -271,11 +303,9 @@ class FlowerFederation:
         metrics = {name: metrics_of(replies[name]) for name in sorted(replies)}
         valid = {name: m for name, m in metrics.items() if not isinstance(m, str)}
         odd = odd_metrics(valid)
-        aggregated = self.settings.strategy.aggregate_evaluate(
+        return self.settings.strategy.aggregate_evaluate(
             number, [replies[name] for name in valid if name not in odd]
         )
-        if aggregated is not None:
-            self.history.evaluate[number] = aggregated
 
     def state(self) -> State:
         """Return the sizes that are known and the metrics so far."""
@@ -285,6 +315,11 @@ class FlowerFederation:
         """Take up a state that :meth:`state` returned."""
         self.roster.sizes |= state["sizes"]  # type: ignore[arg-type]  # as stored
         self.history.restore(state["history"])  # type: ignore[arg-type]  # as stored
+
+
+def _number(value: object) -> float:
+    """Return a positive number that a client reports; 0 where there is none."""
+    return float(value) if is_finite(value) and value > 0 else 0.0
 
 
 def _is_score(value: object) -> TypeGuard[int | float]:

@@ -16,10 +16,14 @@ from terrafl.selection.final_layer import FinalLayer
 
 Arrays = Mapping[str, NDArray[np.generic]]
 
+_BUFFERS = ("running_mean", "running_var", "moving_mean", "moving_variance")
+
 
 @dataclass(frozen=True, slots=True)
 class ArrayLayout:
     """How the floating-point arrays of a model lie in a vector; others are left where they are.
+
+    Parameters come first, then buffers, such as a batch norm's statistics.
 
     Parameters
     ----------
@@ -51,11 +55,11 @@ class ArrayLayout:
         wants_final_layer
             Whether the final layer is needed; a model without one is then refused.
         """
+        floats = [key for key, array in arrays.items() if array.dtype.kind == "f"]
         places, start = {}, 0
-        for key, array in arrays.items():
-            if array.dtype.kind == "f":
-                places[key] = slice(start, start + math.prod(array.shape))
-                start = places[key].stop
+        for key in sorted(floats, key=is_buffer):
+            places[key] = slice(start, start + math.prod(arrays[key].shape))
+            start = places[key].stop
         weight, bias = (f"{name}.weight", f"{name}.bias") if name else _last_fitting(arrays)
         if weight not in places or bias not in places or not _fits(arrays[weight], arrays[bias]):
             if not wants_final_layer:
@@ -67,6 +71,11 @@ class ArrayLayout:
         classes = len(arrays[bias])  # type: ignore[arg-type]  # it has one dimension
         transposed = weight if arrays[weight].shape[0] != classes else ""
         return cls(places, transposed, FinalLayer(places[weight], places[bias], classes))
+
+    @property
+    def num_parameters(self) -> int:
+        """How many elements of the vector are trained by gradient."""
+        return max((p.stop for k, p in self.places.items() if not is_buffer(k)), default=0)
 
     def vector(self, arrays: Arrays) -> Vector:
         """Return the model as a vector."""
@@ -141,6 +150,11 @@ class ModelArrays:
         """Take up what :meth:`integers` and :meth:`dtypes` returned; floats come as a vector."""
         arrays = {**to_numpy(self.record), **integers}
         self.replace(to_record({key: arrays[key].astype(dtypes[key]) for key in arrays}))
+
+
+def is_buffer(name: str) -> bool:
+    """Return whether an array is a buffer, by the names that torch and Keras give them."""
+    return name.endswith(_BUFFERS)
 
 
 def to_numpy(record: ArrayRecord) -> dict[str, NDArray[np.generic]]:

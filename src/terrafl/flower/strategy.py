@@ -10,6 +10,8 @@ from flwr.app import ArrayRecord, ConfigRecord
 from flwr.serverapp import Grid
 from flwr.serverapp.strategy import Result, Strategy
 
+from terrafl.algorithms import Algorithm
+from terrafl.algorithms.server_average import ServerAverage
 from terrafl.defences import Guard
 from terrafl.errors import ConfigurationError, require
 from terrafl.federation.loop import Loop
@@ -53,6 +55,13 @@ class ClientSelection(Strategy):
         Clients wanted at the start of a round, $K$.
     seed
         Of the selector's random streams.
+    algorithm
+        An algorithm of :mod:`terrafl.algorithms` that aggregates in the strategy's place, such as
+        SCAFFOLD or FedNova; the strategy then only writes messages. Clients must follow it, see
+        :func:`terrafl.flower.follow`.
+    average
+        Reads out a moving average of the model, see
+        :class:`terrafl.algorithms.server_average.ServerAverage`.
     guard
         Bounds what clients that lie or attack can do, see :class:`terrafl.defences.Guard`; on with
         its defaults unless ``None``, which trusts every update that passes the checks.
@@ -94,6 +103,8 @@ class ClientSelection(Strategy):
     _: KW_ONLY
     clients_per_round: int
     seed: int = 0
+    algorithm: Algorithm | None = None
+    average: ServerAverage | None = None
     guard: Guard | None = field(default_factory=Guard)
     out: Path | str | None = None
     identity: Identity = "node-config"
@@ -113,6 +124,11 @@ class ClientSelection(Strategy):
         most, known = self.max_iterations_per_round, get_args(Identity)
         require(most >= 1, "max_iterations_per_round", most, must)
         require(self.identity in known, "identity", self.identity, f"one of {', '.join(known)}")
+        if self.algorithm is not None and self.algorithm.uses_features:
+            raise ConfigurationError(
+                f"{self.algorithm.name} cannot run on Flower, since clients would have to evaluate "
+                "further models in training: use it in the simulator, or choose another algorithm."
+            )
         wrapped_ones = wrapped(self.strategy)
         if self.out is not None and any(getattr(s, "accountant", None) for s in wrapped_ones):
             raise ConfigurationError(
@@ -145,9 +161,9 @@ class ClientSelection(Strategy):
             "model": self.model,
             "epochs": self.epochs,
             "train_config": {k: v for k, v in train_config.items() if not isinstance(v, bytes)},
-            **settings_of(self.selector, self.strategy, self.guard, initial_arrays),
+            **settings_of(self, initial_arrays),
         }
-        labels = labels_of(self.selector, self.strategy, settings)
+        labels = labels_of(self, settings)
         wants_layer = any(find(need).uses_final_layer for need in self.selector.needs)
         model = ModelArrays(initial_arrays, self.final_layer, wants_final_layer=wants_layer)
         history = History()
@@ -173,9 +189,11 @@ class ClientSelection(Strategy):
                 ),
                 federation=federation,
                 selector=self.selector,
-                algorithm=StrategyAlgorithm(
+                algorithm=self.algorithm
+                or StrategyAlgorithm(
                     self.strategy, model, history, keeps_updates=self.selector.keeps_updates
                 ),
+                average=self.average,
                 guard=self.guard,
                 record=record,
                 initial_model=model.vector,
@@ -184,7 +202,7 @@ class ClientSelection(Strategy):
             )
             federation.evaluate_centrally(0, initial_arrays)
             loop.run()
-            arrays = model.record_of(loop.state.model)
+            arrays = model.record_of(loop.readout)
             if folder is not None:
                 finish(folder, model, labels, loop.state, num_rounds)
         return Result(arrays, history.train, history.evaluate, history.central)

@@ -25,6 +25,15 @@ ITERATION = "terrafl-iteration"
 ROWS = "rows"
 """Examples on which a loss is asked; absent: all of them."""
 
+ALGORITHM = "terrafl-algorithm"
+"""The algorithm that clients follow, as JSON: its name in the catalogue and its settings."""
+
+SHARED, GIVEN = "terrafl-shared-", "terrafl-given-"
+"""Prefixes of the records that hold an algorithm's vectors, for all clients and for one."""
+
+STEPS, STEP_SUM = "local-steps", "step-sum"
+"""Metrics: optimiser steps taken, and learning rate times the sum of gradient coefficients."""
+
 CLIENT_ID = "client-id"
 NUM_EXAMPLES = "num-examples"
 
