@@ -11,10 +11,16 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
+from typing import ClassVar
 
 import numpy as np
+
+from terrafl.experiments.api import configure
+from terrafl.experiments.run import execute
+from terrafl.selection import Cohort, Selector
 
 CLIENTS, COHORT, ROUNDS = 500, 10, 50
 
@@ -33,28 +39,19 @@ def memory_mb():
     return total / 1024
 
 
+@dataclass(slots=True, kw_only=True)
+class InTurn(Selector):
+    """Everybody once, in the order of ids."""
+
+    name: ClassVar[str] = "in-turn"
+
+    def draw(self, context):
+        ids = context.population.ids.tolist()
+        start = context.round * COHORT % len(ids)
+        return Cohort.of(ids[start : start + COHORT])
+
+
 def measure(algorithm):
-    from dataclasses import dataclass
-    from typing import ClassVar
-
-    from terrafl.experiments import run as runs
-    from terrafl.experiments.api import configure
-    from terrafl.selection import Cohort, Selector
-
-    @dataclass(slots=True, kw_only=True)
-    class InTurn(Selector):
-        """Everybody once, in the order of ids."""
-
-        name: ClassVar[str] = "in-turn"
-
-        def draw(self, context):
-            ids = context.population.ids.tolist()
-            start = context.round * COHORT % len(ids)
-            return Cohort.of(ids[start : start + COHORT])
-
-    import terrafl.selection
-
-    terrafl.selection.SELECTORS["in-turn"] = InTurn
     config = configure(
         dataset="digits",
         partition={"name": "iid", "clients": CLIENTS},
@@ -66,18 +63,17 @@ def measure(algorithm):
         clients_per_round=COHORT,
         eval_every=ROUNDS,
     )
-    peak, starts = [0.0], []
+    peak, ends = [0.0], []
 
     def on_round(done, planned, accuracy):
         peak[0] = max(peak[0], memory_mb())
-        starts.append(time.perf_counter())
+        ends.append(time.perf_counter())
 
     with tempfile.TemporaryDirectory() as folder:
-        runs.execute(config, Path(folder) / "run", workers=2, on_round=on_round)
-        state = Path(folder) / "run" / "checkpoints"
+        execute(config, Path(folder) / "run", workers=2, on_round=on_round)
         stored = sum(f.stat().st_size for f in Path(folder).rglob("*") if f.is_file())
-    seconds = median(np.diff(starts))
-    print(algorithm, round(peak[0]), seconds, stored, bool(state))
+    seconds = median(np.diff(ends))
+    print(algorithm, round(peak[0]), seconds, stored)
 
 
 def copy_seconds(size):

@@ -11,7 +11,7 @@ import pytest
 from made_updates import an_update
 
 from terrafl.algorithms import ALGORITHMS, RunFacts
-from terrafl.algorithms.average import weighted_mean
+from terrafl.algorithms.means import weighted_mean
 from terrafl.records import Population
 from terrafl.runs.slot_file import SlotFile
 

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from made_updates import an_update
 
-from terrafl.algorithms.average import weighted_mean
-from terrafl.algorithms.given_weights import mean_of_given_weights
+from terrafl.algorithms.means import mean_of_given_weights, weighted_mean
 from terrafl.defences import Guard
 from terrafl.errors import TerraflError
 from terrafl.federation.state import RunState

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from made_updates import an_update
 
-from terrafl.algorithms.average import weighted_mean
+from terrafl.algorithms.means import weighted_mean
 from terrafl.selection import HBase, Random, Terraform
 from terrafl.simulation.local_training import LearningRateDecay, LocalTraining
 

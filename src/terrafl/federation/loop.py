@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from terrafl.algorithms import Algorithm, NotAggregated, RunFacts
-from terrafl.algorithms.average import weighted_mean
-from terrafl.algorithms.given_weights import mean_of_given_weights
+from terrafl.algorithms.means import mean_of_given_weights, weighted_mean
 from terrafl.algorithms.server_average import ServerAverage
 from terrafl.defences import Defence, Guard, Intake, Iteration
 from terrafl.defences.robust import Aggregation

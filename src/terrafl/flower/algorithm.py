@@ -9,7 +9,7 @@ from flwr.app import Message, MetricRecord, RecordDict
 from flwr.serverapp.strategy import Strategy
 
 from terrafl.algorithms import Algorithm, Mean, NotAggregated
-from terrafl.algorithms.given_weights import mean_of_given_weights
+from terrafl.algorithms.means import mean_of_given_weights
 from terrafl.errors import ConfigurationError
 from terrafl.flower.history import History
 from terrafl.flower.model_arrays import Arrays, ModelArrays, to_numpy, to_record

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from terrafl.algorithms.average import weighted_mean
+from terrafl.algorithms.means import weighted_mean
 from terrafl.defences.guard.updates import squared_distance
 from terrafl.defences.robust.rule import Tolerant
 from terrafl.errors import require

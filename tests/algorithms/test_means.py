@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 from made_updates import an_update
 
 from terrafl.algorithms import FedAvg, FedProx
-from terrafl.algorithms.average import weighted_mean
+from terrafl.algorithms.means import weighted_mean
 
 values = st.floats(-(2.0**60), 2.0**60, width=32)
 weights = st.integers(1, 10**9).map(float)
