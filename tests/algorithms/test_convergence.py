@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from made_updates import an_update
 
-from terrafl.algorithms import ALGORITHMS, RunFacts
+from terrafl.algorithms import ALGORITHMS, LocalStep, RunFacts
 from terrafl.algorithms.means import weighted_mean
 from terrafl.records import Population
 from terrafl.runs.slot_file import SlotFile
@@ -42,7 +42,8 @@ def limit(algorithm, steps, rounds=400, rate=0.05):
             y = theta.astype(float)
             for _ in range(steps[client]):
                 gradient = CURVATURES[client] * (y - OPTIMA[client])
-                y = y - rate * algorithm.correct_gradient(gradient, y, theta, shared, given)
+                step = LocalStep(gradient, y, theta, shared, given)
+                y = y - rate * algorithm.correct_gradient(step)
             updates.append(
                 replace(an_update(client, y), steps=steps[client], step_sum=rate * steps[client])
             )

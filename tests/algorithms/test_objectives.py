@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from terrafl.algorithms import FedAvg, FedProx
+from terrafl.algorithms import FedAvg, FedProx, LocalStep
 from terrafl.errors import ConfigurationError
 
 
@@ -38,7 +38,7 @@ def test_the_gradient_of_fedprox_is_that_of_its_objective(mu, points):
         return local_loss(at) + mu / 2 * np.linalg.norm(at - anchor) ** 2
 
     corrected = FedProx(mu=mu).correct_gradient(
-        numerical_gradient(local_loss, theta), theta, anchor, {}, {}
+        LocalStep(numerical_gradient(local_loss, theta), theta, anchor, {}, {})
     )
 
     assert corrected == pytest.approx(numerical_gradient(objective, theta), abs=1e-7)
@@ -48,9 +48,9 @@ def test_the_gradient_is_the_same_for_tensors(points):
     theta, anchor = points
     gradient = numerical_gradient(local_loss, theta)
 
-    on_arrays = FedProx(mu=0.4).correct_gradient(gradient, theta, anchor, {}, {})
+    on_arrays = FedProx(mu=0.4).correct_gradient(LocalStep(gradient, theta, anchor, {}, {}))
     tensors = map(torch.from_numpy, (gradient, theta, anchor))
-    on_tensors = FedProx(mu=0.4).correct_gradient(*tensors, {}, {})
+    on_tensors = FedProx(mu=0.4).correct_gradient(LocalStep(*tensors, {}, {}))
 
     assert on_tensors.numpy() == pytest.approx(on_arrays, rel=1e-15)
 
@@ -60,7 +60,7 @@ def test_at_the_anchor_nothing_is_corrected(points):
     gradient = numerical_gradient(local_loss, theta)
 
     assert np.array_equal(
-        FedProx(mu=3.0).correct_gradient(gradient, theta, theta, {}, {}), gradient
+        FedProx(mu=3.0).correct_gradient(LocalStep(gradient, theta, theta, {}, {})), gradient
     )
 
 
@@ -69,7 +69,9 @@ def test_fedavg_minimises_the_loss_itself(points):
     gradient = numerical_gradient(local_loss, theta)
 
     assert not FedAvg().corrects_gradients
-    assert np.array_equal(FedAvg().correct_gradient(gradient, theta, anchor, {}, {}), gradient)
+    assert np.array_equal(
+        FedAvg().correct_gradient(LocalStep(gradient, theta, anchor, {}, {})), gradient
+    )
 
 
 @pytest.mark.parametrize(("mu", "corrects"), [(0.0, False), (1e-9, True)])

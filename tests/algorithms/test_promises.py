@@ -6,7 +6,7 @@ import slow_rounds
 from safetensors.numpy import load_file
 from slow_rounds import CASES, SETTINGS, initial, vector
 
-from terrafl.algorithms import ALGORITHMS
+from terrafl.algorithms import ALGORITHMS, LocalStep
 from terrafl.errors import ConfigurationError
 from terrafl.experiments.config import resolve
 from terrafl.experiments.run import execute, resume
@@ -132,14 +132,18 @@ def test_feddc_without_state_corrects_as_feddyn_and_without_drift_as_scaffold():
     gradient, y, theta, h, c, ck = generator.normal(size=(6, 5))
     feddc = ALGORITHMS["feddc"](alpha=0.4)
 
-    as_feddyn = feddc.correct_gradient(gradient, y, theta, {}, {"drift": h, "correction": 0 * h})
+    as_feddyn = feddc.correct_gradient(
+        LocalStep(gradient, y, theta, {}, {"drift": h, "correction": 0 * h})
+    )
     as_scaffold = ALGORITHMS["feddc"](alpha=0.0).correct_gradient(
-        gradient, y, theta, {}, {"drift": h, "correction": c - ck}
+        LocalStep(gradient, y, theta, {}, {"drift": h, "correction": c - ck})
     )
 
-    feddyn = ALGORITHMS["feddyn"](alpha=0.4).correct_gradient(gradient, y, theta, {}, {"drift": h})
+    feddyn = ALGORITHMS["feddyn"](alpha=0.4).correct_gradient(
+        LocalStep(gradient, y, theta, {}, {"drift": h})
+    )
     scaffold = ALGORITHMS["scaffold"]().correct_gradient(
-        gradient, y, theta, {"control": c}, {"client_control": ck}
+        LocalStep(gradient, y, theta, {"control": c}, {"client_control": ck})
     )
     np.testing.assert_allclose(as_feddyn, feddyn, rtol=1e-15)
     np.testing.assert_allclose(as_scaffold, scaffold, rtol=1e-12)

@@ -1,6 +1,6 @@
 """An algorithm with client and server state, as simple as can be."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -31,8 +31,9 @@ class Drifting(Algorithm):
     def corrects_gradients(self) -> bool:
         return True
 
-    def correct_gradient(self, gradient, parameter, received, shared: Mapping, given: Mapping):
-        return gradient + self.along_mean * shared["mean"] + self.along_last * given["last"]
+    def correct_gradient(self, at):
+        along = self.along_mean * at.shared["mean"] + self.along_last * at.given["last"]
+        return at.gradient + along
 
     def begin(self, run):
         self._mean = np.zeros_like(run.model)

@@ -14,7 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from terrafl.algorithms.client_sums import ClientSums
-from terrafl.algorithms.protocol import Algorithm, Array, Mean, RunFacts, require_known_steps
+from terrafl.algorithms.protocol import (
+    Algorithm,
+    Array,
+    LocalStep,
+    Mean,
+    RunFacts,
+    require_known_steps,
+)
 from terrafl.errors import require
 from terrafl.records import Population, State, Update, Vector
 
@@ -60,17 +67,10 @@ class FedDC(Algorithm):
         """Every gradient is corrected."""
         return True
 
-    def correct_gradient(
-        self,
-        gradient: Array,
-        parameter: Array,
-        received: Array,
-        shared: Mapping[str, Array],
-        given: Mapping[str, Array],
-    ) -> Array:
+    def correct_gradient(self, at: LocalStep[Array]) -> Array:
         r"""Return $g(y) + \alpha (y - \theta + h_k) + s / \hat w_k - s_k$."""
-        pull = self.alpha * (parameter - received + given["drift"])
-        return gradient + pull + given["correction"]
+        pull = self.alpha * (at.parameter - at.received + at.given["drift"])
+        return at.gradient + pull + at.given["correction"]
 
     def begin(self, run: RunFacts) -> None:
         """Start without drift and correction; refuse Adam."""

@@ -12,7 +12,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from terrafl.algorithms.client_sums import ClientSums
-from terrafl.algorithms.protocol import Algorithm, Array, Mean, RunFacts
+from terrafl.algorithms.protocol import Algorithm, Array, LocalStep, Mean, RunFacts
 from terrafl.errors import require
 from terrafl.records import Population, State, Update, Vector
 
@@ -60,16 +60,9 @@ class FedDyn(Algorithm):
         """Every gradient is corrected."""
         return True
 
-    def correct_gradient(
-        self,
-        gradient: Array,
-        parameter: Array,
-        received: Array,
-        shared: Mapping[str, Array],
-        given: Mapping[str, Array],
-    ) -> Array:
+    def correct_gradient(self, at: LocalStep[Array]) -> Array:
         r"""Return $g(y) + \alpha (y - \theta + h_k)$."""
-        return gradient + self.alpha * (parameter - received + given["drift"])
+        return at.gradient + self.alpha * (at.parameter - at.received + at.given["drift"])
 
     def begin(self, run: RunFacts) -> None:
         """Start without drift."""

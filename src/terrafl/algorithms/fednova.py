@@ -6,13 +6,20 @@ Wang et al., "Tackling the Objective Inconsistency Problem in Heterogeneous Fede
 Optimization", NeurIPS 2020.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
 
-from terrafl.algorithms.protocol import Algorithm, Array, Mean, RunFacts, require_known_steps
+from terrafl.algorithms.protocol import (
+    Algorithm,
+    Array,
+    LocalStep,
+    Mean,
+    RunFacts,
+    require_known_steps,
+)
 from terrafl.errors import ConfigurationError, require
 from terrafl.records import Population, Update, Vector
 
@@ -54,16 +61,9 @@ class FedNova(Algorithm):
         """With a weight of 0 there is nothing to correct."""
         return self.mu > 0
 
-    def correct_gradient(
-        self,
-        gradient: Array,
-        parameter: Array,
-        received: Array,
-        shared: Mapping[str, Array],
-        given: Mapping[str, Array],
-    ) -> Array:
+    def correct_gradient(self, at: LocalStep[Array]) -> Array:
         r"""Return $\nabla F_k(\theta) + \mu (\theta - \theta_{r,t})$."""
-        return gradient + self.mu * (parameter - received)
+        return at.gradient + self.mu * (at.parameter - at.received)
 
     def begin(self, run: RunFacts) -> None:
         """Refuse Adam, and a proximal term where the momentum is not known."""

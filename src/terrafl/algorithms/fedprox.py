@@ -5,12 +5,11 @@ References
 Li et al., "Federated Optimization in Heterogeneous Networks", MLSys 2020.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 from terrafl.algorithms.fedavg import FedAvg
-from terrafl.algorithms.protocol import Array
+from terrafl.algorithms.protocol import Array, LocalStep
 from terrafl.errors import require
 
 
@@ -44,13 +43,6 @@ class FedProx(FedAvg):
         """With a weight of 0 there is nothing to correct."""
         return self.mu > 0
 
-    def correct_gradient(
-        self,
-        gradient: Array,
-        parameter: Array,
-        received: Array,
-        shared: Mapping[str, Array],
-        given: Mapping[str, Array],
-    ) -> Array:
+    def correct_gradient(self, at: LocalStep[Array]) -> Array:
         r"""Return $\nabla F_k(\theta) + \mu (\theta - \theta_{r,t})$."""
-        return gradient + self.mu * (parameter - received)
+        return at.gradient + self.mu * (at.parameter - at.received)

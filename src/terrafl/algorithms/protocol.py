@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Protocol, Self, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, ClassVar, Generic, Protocol, Self, TypeVar, runtime_checkable
 
 from terrafl.errors import ConfigurationError, TerraflError
 from terrafl.records import ClientVectors, Population, State, Update, Vector
@@ -34,6 +34,27 @@ class ArrayLike(Protocol):
 
 
 Array = TypeVar("Array", bound=ArrayLike)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LocalStep(Generic[Array]):
+    """Where a client stands in one parameter tensor, before a step.
+
+    Parameters
+    ----------
+    gradient
+        Gradient of the loss.
+    parameter, received
+        The tensor now, and as the client received it in this iteration.
+    shared, given
+        The same part of the vectors that came with the model, by name.
+    """
+
+    gradient: Array
+    parameter: Array
+    received: Array
+    shared: Mapping[str, Array]
+    given: Mapping[str, Array]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -111,28 +132,12 @@ class Algorithm(Protocol):
         """Whether :meth:`correct_gradient` does anything. Default: no."""
         return False
 
-    def correct_gradient(
-        self,
-        gradient: Array,
-        parameter: Array,
-        received: Array,
-        shared: Mapping[str, Array],
-        given: Mapping[str, Array],
-    ) -> Array:
+    def correct_gradient(self, at: LocalStep[Array]) -> Array:
         """Return the gradient of the local objective, given that of the loss.
 
         It must be elementwise: several clients' tensors may come stacked along a first axis.
-
-        Parameters
-        ----------
-        gradient
-            Gradient of the loss in one parameter tensor.
-        parameter, received
-            That tensor now, and as the client received it in this iteration.
-        shared, given
-            The same part of the vectors that came with the model, by name.
         """
-        return gradient
+        return at.gradient
 
     @property
     def uses_features(self) -> bool:

@@ -13,7 +13,14 @@ from typing import ClassVar
 import numpy as np
 
 from terrafl.algorithms.client_sums import ClientSums
-from terrafl.algorithms.protocol import Algorithm, Array, Mean, RunFacts, require_known_steps
+from terrafl.algorithms.protocol import (
+    Algorithm,
+    Array,
+    LocalStep,
+    Mean,
+    RunFacts,
+    require_known_steps,
+)
 from terrafl.errors import require
 from terrafl.records import Population, State, Update, Vector
 
@@ -64,16 +71,9 @@ class Scaffold(Algorithm):
         """Every gradient is corrected."""
         return True
 
-    def correct_gradient(
-        self,
-        gradient: Array,
-        parameter: Array,
-        received: Array,
-        shared: Mapping[str, Array],
-        given: Mapping[str, Array],
-    ) -> Array:
+    def correct_gradient(self, at: LocalStep[Array]) -> Array:
         """Return $g(y) - c_k + c$."""
-        return gradient - given["client_control"] + shared["control"]
+        return at.gradient - at.given["client_control"] + at.shared["control"]
 
     def begin(self, run: RunFacts) -> None:
         """Start with controls of 0; refuse Adam."""

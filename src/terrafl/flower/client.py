@@ -15,7 +15,7 @@ from flwr.app import ConfigRecord, Context, Message, MetricRecord, RecordDict
 from flwr.clientapp import ClientApp
 from numpy.typing import ArrayLike
 
-from terrafl.algorithms import ALGORITHMS, Algorithm, FedAvg
+from terrafl.algorithms import ALGORITHMS, Algorithm, FedAvg, LocalStep
 from terrafl.algorithms.fednova import coefficient_sum
 from terrafl.errors import ConfigurationError, require
 from terrafl.flower import wire
@@ -119,7 +119,7 @@ def follow(
         for name, parameter in parameters.items():
             if parameter.grad is not None:
                 parameter.grad = algorithm.correct_gradient(
-                    parameter.grad, parameter.detach(), received[name], *extras[name]
+                    LocalStep(parameter.grad, parameter.detach(), received[name], *extras[name])
                 )
 
     return correct if algorithm.corrects_gradients else lambda: None

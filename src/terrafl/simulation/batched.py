@@ -24,6 +24,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from terrafl.algorithms import LocalStep
 from terrafl.models import Layout
 from terrafl.simulation.job import Job, Trained, Work
 from terrafl.tasks import Classification
@@ -71,6 +72,10 @@ class _Tensor:
     received: Tensor  # the same for all clients
     shared: Mapping[str, Tensor]  # likewise
     given: Mapping[str, Tensor]  # one per client
+
+    def step(self, gradient: Tensor) -> LocalStep[Tensor]:
+        """Return what an algorithm may know of it."""
+        return LocalStep(gradient, self.parameter, self.received, self.shared, self.given)
 
     def first(self, clients: int) -> _Tensor:
         """Return the part of the first few clients."""
@@ -235,9 +240,7 @@ class BatchedTrainer:
             weight.target.baddbmm_(delta.transpose(1, 2), below, beta=kept, alpha=scale)
         for tensor, gradient in gradients:
             corrected = (
-                algorithm.correct_gradient(
-                    gradient, tensor.parameter, tensor.received, tensor.shared, tensor.given
-                )
+                algorithm.correct_gradient(tensor.step(gradient))
                 if algorithm.corrects_gradients
                 else gradient
             )

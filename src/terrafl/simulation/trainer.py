@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.modules.dropout import _DropoutNd
 
+from terrafl.algorithms import LocalStep
 from terrafl.errors import ConfigurationError
 from terrafl.models.flat import FlatNetwork
 from terrafl.records import Vector
@@ -118,7 +119,7 @@ class Trainer:
             ):
                 assert parameter.grad is not None
                 parameter.grad = algorithm.correct_gradient(
-                    parameter.grad, parameter.detach(), start, together, own
+                    LocalStep(parameter.grad, parameter.detach(), start, together, own)
                 )
 
         return correct
