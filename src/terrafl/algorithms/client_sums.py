@@ -57,10 +57,10 @@ class ClientSums:
         """
         old, new = self.get(client_id), {}
         for name, vector in vectors.items():
-            new[name] = vector.astype(np.float32)
+            new[name] = vector.astype(np.float32, copy=False)
             new[name][self._num_parameters :] = 0
-            weight = (weights or {}).get(name, 1.0)
-            self._sums[name] += weight * (new[name].astype(np.float64) - old[name])
+            change = np.subtract(new[name], old[name], dtype=np.float64)  # exact, so sums stay true
+            self._sums[name] += change * (weights or {}).get(name, 1.0)
         self._clients.put(client_id, new)
 
     def state(self) -> State:

@@ -97,8 +97,7 @@ class Scaffold(Algorithm):
         for update, size in zip(updates, sizes, strict=True):
             require_known_steps(self.name, update)
             old = self._clients.get(update.client_id)["client_control"]
-            moved = received.astype(np.float64) - update.vector
-            new = old - control + moved / update.step_sum
+            new = old - control + (received - update.vector) / np.float32(update.step_sum)
             weights = {"client_control": float(size)} if self._by_size else {}
             self._clients.put(update.client_id, {"client_control": new}, weights)
 
