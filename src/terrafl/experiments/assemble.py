@@ -18,7 +18,6 @@ from terrafl.federation.plan import MOST_ITERATIONS, Plan
 from terrafl.federation.protocol import Federation
 from terrafl.federation.record import Record
 from terrafl.federation.state import RunState
-from terrafl.federation.summary import summarise
 from terrafl.records import Population
 from terrafl.runs import RunFolder, Summary, events, read_lines
 from terrafl.runs.atomic import write_atomically
@@ -120,9 +119,8 @@ def train(
         )
         loop.run()
         model = executor.layout.tensors(loop.readout)
-    summary = summarise(
+    summary = loop.state.summary(
         config.labels,
-        loop.state,
         num_rounds=config.rounds,
         versions=stored_versions(folder),
         metric=config.task.metric,

@@ -22,12 +22,12 @@ from terrafl.defences import Defence, Guard, Intake, Iteration
 from terrafl.defences.robust import Aggregation
 from terrafl.errors import ConfigurationError
 from terrafl.federation.costs import Account
-from terrafl.federation.keeping import ask_whom_to_keep
 from terrafl.federation.notes import Notes
 from terrafl.federation.plan import Plan
 from terrafl.federation.protocol import Federation, Question, TrainRequest
 from terrafl.federation.record import Record
 from terrafl.federation.selector_checks import (
+    ask_whom_to_keep,
     check_cohort,
     check_iterations,
     check_selector,

@@ -9,7 +9,6 @@ from typing import Any
 from terrafl.errors import RunFolderError
 from terrafl.federation.record import Record
 from terrafl.federation.state import RunState
-from terrafl.federation.summary import summarise
 from terrafl.flower.model_arrays import ModelArrays, to_numpy
 from terrafl.provenance import versions
 from terrafl.runs import Labels, RunFolder
@@ -75,7 +74,7 @@ def finish(
                 folder.path,
             )
             return
-        summary = summarise(labels, state, num_rounds=num_rounds, versions=_versions())
+        summary = state.summary(labels, num_rounds=num_rounds, versions=_versions())
         write_atomically(folder.summary, summary.to_json())
 
 
