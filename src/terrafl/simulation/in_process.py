@@ -9,9 +9,7 @@ from numpy.typing import NDArray
 
 from terrafl.models import Layout
 from terrafl.records import Refusal
-from terrafl.simulation.executor import LossTask
-from terrafl.simulation.failures import train_or_fail
-from terrafl.simulation.groups import grouped
+from terrafl.simulation.executor import LossTask, grouped, train_or_fail
 from terrafl.simulation.job import Arrays, Job, Trained, Work, client_sizes
 from terrafl.simulation.trainer import Trainer
 
@@ -52,7 +50,8 @@ class InProcess:
         """Train clients group by group."""
         results: dict[int, Trained | Refusal] = {}
         for group in grouped(client_sizes(self._arrays, work.tasks), self._trainer.group_size):
-            trained = train_or_fail(self._trainer, work.part(group), self._job.on_client_failure)
+            part, on_failure = work.part(group), self._job.on_client_failure
+            trained = train_or_fail(self._trainer.train, part, on_failure)
             results |= zip(group, trained, strict=True)
         return [results[i] for i in range(len(work.tasks))]
 

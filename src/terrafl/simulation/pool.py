@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from terrafl.models import Layout
 from terrafl.records import Refusal
-from terrafl.simulation.executor import LossTask, evaluation_pieces
-from terrafl.simulation.groups import grouped
+from terrafl.simulation.executor import LossTask, evaluation_pieces, grouped
 from terrafl.simulation.job import Arrays, Job, Trained, Work, client_sizes
 from terrafl.simulation.memory import SharedMemory
 from terrafl.simulation.process import ChildDied, Message

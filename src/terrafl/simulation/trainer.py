@@ -202,9 +202,8 @@ class Trainer:
             if correct is not None:
                 correct()
             optimizer.step()
-            if totals:
-                for name in totals:
-                    totals[name] += float(of_losses[name](losses.detach().double()).sum())
+            for name in totals:
+                totals[name] += float(of_losses[name](losses.detach().double()).sum())
         return totals
 
     def loss(
