@@ -14,7 +14,6 @@ from terrafl.provenance import versions
 from terrafl.runs import Labels, RunFolder
 from terrafl.runs.atomic import write_atomically
 from terrafl.runs.config_file import read_config_file
-from terrafl.runs.recovery import recover
 
 _log = logging.getLogger(__name__)
 
@@ -43,7 +42,7 @@ def begin(folder: RunFolder | None, settings: Mapping[str, Any], labels: Labels)
         about = {"framework": "flower", **settings}
         about |= {"labels": asdict(labels), "versions": _versions()}
         write_atomically(folder.config, tomli_w.dumps(about).encode())
-    start = recover(folder)
+    start = folder.recover()
     if start is not None:
         _log.warning("resuming after %s whole rounds", start.values.get("round"))
     return Record(folder, checkpoint_every_s=0.0, start=start)
