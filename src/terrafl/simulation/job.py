@@ -1,7 +1,5 @@
 """What anyone who trains clients of a run must know, as plain data that crosses processes."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -97,7 +95,7 @@ def arrays_of(data: FederatedData) -> Arrays:
     }
 
 
-def client_sizes(arrays: Arrays, tasks: Sequence[TrainTask]) -> list[int]:
+def client_sizes(arrays: Arrays, tasks: Sequence["TrainTask"]) -> list[int]:
     """Return how many examples each task's client has."""
     offsets = arrays["train_offsets"]
     return [int(offsets[task.client + 1] - offsets[task.client]) for task in tasks]
@@ -150,7 +148,7 @@ class Work:
     shared: Vectors = field(default_factory=dict)
     given: Sequence[Vectors] = ()
 
-    def part(self, positions: Sequence[int]) -> Work:
+    def part(self, positions: Sequence[int]) -> Self:
         """Return the work of these tasks, in this order."""
         return replace(
             self,
