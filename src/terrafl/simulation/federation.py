@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +50,9 @@ class SimulatedFederation:
         Makes scores of the statistics that the executor returns.
     """
 
+    clients_keep_model: ClassVar[bool] = True  # a client that answered a question has the model
+    uploads_on_demand: ClassVar[bool] = True  # a client uploads after it was kept
+
     data: FederatedData
     executor: Executor
     training: LocalTraining
@@ -78,16 +82,6 @@ class SimulatedFederation:
     def model_bytes(self) -> int:
         """Four bytes for each number."""
         return 4 * self.executor.layout.size
-
-    @property
-    def clients_keep_model(self) -> bool:
-        """A client that answered a question has the model already."""
-        return True
-
-    @property
-    def uploads_on_demand(self) -> bool:
-        """A client uploads after it was kept."""
-        return True
 
     def describe(self) -> Sequence[events.Event]:
         """Describe all clients together, and each one unless there are many."""
