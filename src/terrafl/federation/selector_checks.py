@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Final, get_args
 
+from terrafl.defences.robust import Aggregation
 from terrafl.errors import ConfigurationError
 from terrafl.records import Cohort, Population, Update
 from terrafl.runs.events import Decision, Event, Split
@@ -101,7 +102,7 @@ def check_iterations(cohort: Cohort, iteration: int, most: int, returned_by: str
         )
 
 
-def check_weights(cohort: Cohort, selector: Selector, rule: str | None) -> None:
+def check_weights(cohort: Cohort, selector: Selector, rule: Aggregation | None) -> None:
     """Refuse given weights where something else decides the mean.
 
     Parameters
@@ -111,10 +112,14 @@ def check_weights(cohort: Cohort, selector: Selector, rule: str | None) -> None:
     selector
         Who gave the weights.
     rule
-        Name of the robust rule, if any.
+        The robust rule, if any.
     """
     if cohort.weights and (rule is not None or selector.keeps_updates):
-        got = f"the robust rule {rule}" if rule else "a selector that keeps the round's updates"
+        got = (
+            f"the robust rule {rule.name}"
+            if rule is not None
+            else "a selector that keeps the round's updates"
+        )
         raise ConfigurationError(
             f"given weights must go with the mean of one iteration; {type(selector).__name__} "
             f"gave weights, and there is {got}: leave out one of the two."
