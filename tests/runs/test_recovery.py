@@ -62,8 +62,9 @@ def test_a_journal_that_no_checkpoint_knows_is_refused_and_left_alone(folder, da
     }[damage]
     folder.journal.unlink() if changed is None else folder.journal.write_bytes(changed)
 
-    with pytest.raises(RunFolderError, match=r"must be the journal that .*000000001 was made with"):
+    with pytest.raises(RunFolderError, match=r"journal that .*000000001 was made with") as refused:
         folder.recover()
+    assert str(refused.value).endswith("or start the run again in another folder.")
 
     assert changed is None or folder.journal.read_bytes() == changed
     folder.journal.write_bytes(b"".join(lines))

@@ -190,7 +190,7 @@ def job_of(config: RunConfig, data: FederatedData) -> Job:
         seed=config.seed,
         precision=config.precision,
         device=config.device,
-        needs=tuple(sorted(config.selector.needs)),
+        needs=tuple(sorted(set(config.selector.needs))),
         on_client_failure=config.on_client_failure,
     )
 

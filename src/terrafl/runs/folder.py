@@ -119,7 +119,7 @@ class RunFolder:
         if disagreeing is not None:
             raise RunFolderError(
                 f"{self.journal} must be the journal that {disagreeing} was made with; it was "
-                "deleted, cut or edited: restore it, or start the run again in another self."
+                "deleted, cut or edited: restore it, or start the run again in another folder."
             )
         if self.checkpoints.is_dir() and any(self.checkpoints.iterdir()):
             _log.warning("%s has no whole checkpoint: the run begins again", self.path)
