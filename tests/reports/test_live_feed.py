@@ -12,8 +12,7 @@ from terrafl.reports.live import feed as feeding
 from terrafl.reports.live.feed import Feed, Overview
 from terrafl.reports.live.watched import Watched
 from terrafl.reports.trace import read_trace
-from terrafl.runs import RunFolder
-from terrafl.runs.initial_summary import initial_summary
+from terrafl.runs import RunFolder, Summary
 
 LABELS = ("dataset", "scenario", "profile", "model", "selector", "variant", "algorithm", "seed")
 LABELS += ("experiment",)
@@ -204,7 +203,7 @@ def test_what_a_run_is_is_known_before_it_has_a_result(grow):
     for name in ("random-s1", "terraform-s0"):
         folder = RunFolder(grow(name))
 
-        initial, summary = initial_summary(folder), folder.read_summary()
+        initial, summary = Summary.initial(folder.config), folder.read_summary()
 
         for field in (*LABELS, "versions"):
             assert getattr(initial, field) == getattr(summary, field)

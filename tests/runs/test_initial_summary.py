@@ -4,8 +4,7 @@ import pytest
 import tomli_w
 
 from terrafl.errors import RunFolderError
-from terrafl.runs import RunFolder
-from terrafl.runs.initial_summary import initial_summary
+from terrafl.runs import RunFolder, Summary
 
 LABELS = {
     **{"dataset": "digits", "scenario": "digits-1", "profile": "laptop", "model": "mlp"},
@@ -25,7 +24,7 @@ def folder(tmp_path):
 
 def begun(folder, plain):
     folder.config.write_text(tomli_w.dumps(plain))
-    return initial_summary(folder)
+    return Summary.initial(folder.config)
 
 
 def test_labels_name_a_run(folder):
@@ -85,4 +84,4 @@ def test_a_configuration_that_cannot_be_is_named(folder, plain, reason):
 
 def test_a_configuration_that_is_missing_is_named(folder):
     with pytest.raises(RunFolderError, match=r"config\.toml cannot be read: No such file"):
-        initial_summary(folder)
+        Summary.initial(folder.config)

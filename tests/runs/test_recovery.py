@@ -6,7 +6,6 @@ from made_events import an_event
 from terrafl.errors import RunFolderError
 from terrafl.runs import Journal, RunFolder
 from terrafl.runs.checkpoint import Checkpoint, save
-from terrafl.runs.recovery import recover
 
 
 @pytest.fixture
@@ -28,19 +27,19 @@ def number_of(checkpoint):
 
 
 def test_the_newest_state_is_found(folder, caplog):
-    assert number_of(recover(folder)) == 2
+    assert number_of(folder.recover()) == 2
     assert caplog.text == ""
 
 
 def test_a_run_without_checkpoints_begins_quietly(tmp_path, caplog):
-    assert recover(RunFolder(tmp_path)) is None
+    assert RunFolder(tmp_path).recover() is None
     assert caplog.text == ""
 
 
 def test_a_damaged_checkpoint_gives_way_to_the_one_before(folder, caplog):
     (folder.checkpoints / "000000002" / "manifest.json").write_bytes(b"")
 
-    assert number_of(recover(folder)) == 1
+    assert number_of(folder.recover()) == 1
     assert "000000002 is damaged and was passed over" in caplog.text
 
 
@@ -48,7 +47,7 @@ def test_a_journal_cut_behind_the_first_checkpoint_costs_the_second(folder, capl
     lines = folder.journal.read_bytes().splitlines(keepends=True)
     folder.journal.write_bytes(lines[0] + lines[1][:-3])
 
-    assert number_of(recover(folder)) == 1
+    assert number_of(folder.recover()) == 1
     assert "000000002 covers another journal and was passed over" in caplog.text
 
 
@@ -63,19 +62,20 @@ def test_a_journal_that_no_checkpoint_knows_is_refused_and_left_alone(folder, da
     }[damage]
     folder.journal.unlink() if changed is None else folder.journal.write_bytes(changed)
 
-    with pytest.raises(RunFolderError, match=r"must be the journal that .*000000001 was made with"):
-        recover(folder)
+    with pytest.raises(RunFolderError, match=r"journal that .*000000001 was made with") as refused:
+        folder.recover()
+    assert str(refused.value).endswith("or start the run again in another folder.")
 
     assert changed is None or folder.journal.read_bytes() == changed
     folder.journal.write_bytes(b"".join(lines))
-    assert number_of(recover(folder)) == 2
+    assert number_of(folder.recover()) == 2
 
 
 def test_without_a_whole_checkpoint_the_run_begins_again_loudly(folder, caplog):
     for path in folder.checkpoints.rglob("arrays.safetensors"):
         path.unlink()
 
-    assert recover(folder) is None
+    assert folder.recover() is None
     assert "has no whole checkpoint: the run begins again" in caplog.text
 
 
@@ -83,5 +83,5 @@ def test_without_a_whole_checkpoint_the_run_begins_again_loudly(folder, caplog):
 def test_a_checkpoint_that_does_not_say_what_it_covers_is_passed_over(folder, caplog, covered):
     save(folder.checkpoints, 3, Checkpoint({"number": 3, **covered}, {}))
 
-    assert number_of(recover(folder)) == 2
+    assert number_of(folder.recover()) == 2
     assert "000000003 does not say what it covers" in caplog.text

@@ -22,6 +22,7 @@ from terrafl.simulation.federation import SimulatedFederation
 from terrafl.simulation.in_process import InProcess
 from terrafl.simulation.job import Job, TrainTask, arrays_of
 from terrafl.simulation.local_training import LocalTraining
+from terrafl.tasks import Classification
 
 NUM_FEATURES, NUM_CLASSES = 4, 3
 
@@ -78,13 +79,18 @@ class Client:
 
 
 def a_job(data, training, algorithm=None, *, model=None, seed=0, needs=("loss", "squared_loss")):
-    return Job.of(
-        data.dataset,
+    dataset = data.dataset
+    scale, offset = dataset.normalisation.affine()
+    return Job(
         model=model or Linear(),
         algorithm=algorithm or FedAvg(),
         training=training,
+        input_shape=dataset.input_shape,
+        num_outputs=Classification().num_outputs(dataset),
+        scale=tuple(scale.tolist()),
+        offset=tuple(offset.tolist()),
         seed=seed,
-        needs=frozenset(needs),
+        needs=tuple(sorted(needs)),
     )
 
 

@@ -11,7 +11,7 @@ from terrafl.experiments.config import resolve
 from terrafl.experiments.run import execute, resume
 from terrafl.records import Refusal
 from terrafl.runs import read_lines
-from terrafl.simulation.failures import train_or_fail
+from terrafl.simulation.executor import train_or_fail
 from terrafl.simulation.job import Trained, TrainTask, Work
 
 # A network that stumbles over batches of a certain length, until a file says that it is mended:
@@ -196,7 +196,7 @@ def work(received):
 def test_of_a_group_that_fails_each_is_trained_by_itself():
     group, received = Group(), np.zeros(2, dtype=np.float32)
 
-    results = train_or_fail(group, work(received), "drop")
+    results = train_or_fail(group.train, work(received), "drop")
 
     assert group.asked == ["abc", "a", "b", "c"]
     assert [isinstance(result, Refusal) for result in results] == [False, True, False]
@@ -205,7 +205,7 @@ def test_of_a_group_that_fails_each_is_trained_by_itself():
 
 def test_of_a_group_that_fails_all_are_named_when_the_run_stops():
     with pytest.raises(TerraflError, match="client a or b or c failed in round 4, iteration 2"):
-        train_or_fail(Group(), work(np.zeros(2, dtype=np.float32)), "stop")
+        train_or_fail(Group().train, work(np.zeros(2, dtype=np.float32)), "stop")
 
 
 def test_a_crew_survives_the_death_of_a_worker_that_is_being_prepared(tmp_path, monkeypatch):

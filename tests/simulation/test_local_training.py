@@ -344,18 +344,13 @@ def test_the_learning_rate_falls_in_steps():
     assert rates == pytest.approx([0.1, 0.1, 0.05, 0.05, 0.025, 0.1 / 2**19])
 
 
-def test_a_job_crosses_processes_as_plain_values(federation, examples):
+def test_a_job_crosses_processes_as_plain_values(federation, examples, job):
     data = federation([examples(4, seed=8)])
-    job = Job.of(
-        data.dataset,
-        model=MLP(hidden=(8, 4)),
-        algorithm=FedProx(mu=0.25),
-        training=LocalTraining(lr_decay=LearningRateDecay(every=3, factor=0.5)),
-        seed=7,
-        needs=frozenset({"loss"}),
-    )
+    training = LocalTraining(lr_decay=LearningRateDecay(every=3, factor=0.5))
+    model = MLP(hidden=(8, 4))
+    made = job(data, training, FedProx(mu=0.25), model=model, seed=7, needs=["loss"])
 
-    assert Job.from_plain(job.to_plain()) == job
+    assert Job.from_plain(made.to_plain()) == made
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """The engine beside loops without federation, in one run: samples per second and ratios."""
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -85,7 +83,7 @@ def measure_engine(
     return measured
 
 
-def _measure(bench: _Bench, data_name: str) -> Measured:
+def _measure(bench: "_Bench", data_name: str) -> Measured:
     times, samples, peak_mb = bench.take_turns("stock", "fused", "foreach")
 
     def seconds(key: str) -> float:

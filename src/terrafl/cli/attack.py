@@ -7,7 +7,6 @@ import typer
 
 from terrafl.cli import options as o
 from terrafl.cli.compare import numbers
-from terrafl.cli.output_options import Quiet
 from terrafl.cli.progress import cell_progress
 from terrafl.defences import KINDS
 from terrafl.experiments.attacked.plan import METHODS, Attacked, chosen_kinds, chosen_methods, plan
@@ -47,7 +46,7 @@ def attack(
         "results/attack"
     ),
     workers: o.Workers,
-    quiet: Quiet = False,
+    quiet: o.Quiet = False,
 ) -> None:
     """Attack a federation in every way, and show how much accuracy it loses.
 

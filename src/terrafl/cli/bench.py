@@ -12,7 +12,6 @@ from terrafl.bench.engine import measure_engine
 from terrafl.bench.selection import measure_selection
 from terrafl.bench.workloads import WORKLOADS
 from terrafl.cli import options as o
-from terrafl.cli.output_options import Json
 from terrafl.errors import require_known
 
 app = typer.Typer(no_args_is_help=True, help="Measure speed. All variants are measured in one run.")
@@ -24,7 +23,7 @@ def engine(
     workload: Annotated[str, typer.Option(help="cnn, mlp or all.")] = "all",
     repetitions: Annotated[int, typer.Option(min=1, help="Number of rounds for each variant.")] = 5,
     workers: o.Workers,
-    json: Json = False,
+    json: o.Json = False,
 ) -> None:
     """Compare a full round of the engine with PyTorch loops without federation."""
     require_known(workload, (*WORKLOADS, "all"), "workload must be one of")
@@ -56,7 +55,7 @@ def engine(
 
 
 @app.command()
-def selection(json: Json = False) -> None:
+def selection(json: o.Json = False) -> None:
     """Time draws and splits for 1,000 to 1,000,000 clients, compared with numpy's argsort."""
     rows = measure_selection()
     if json:

@@ -11,19 +11,7 @@ from typing import Annotated
 import typer
 
 from terrafl._version import __version__
-from terrafl.cli import (
-    attack,
-    bench,
-    compare,
-    data,
-    demo,
-    doctor,
-    report,
-    reproduce,
-    run,
-    split,
-    watch,
-)
+from terrafl.cli import attack, bench, compare, data, doctor, report, reproduce, run, split
 from terrafl.errors import TerraflError, describe
 
 _INTERRUPTED = 130  # typer's exit code after Ctrl-C
@@ -39,8 +27,8 @@ app = typer.Typer(
     help="Client selection for federated learning: choose which clients train in each round.",
 )
 for _command in (
-    *(demo.demo, run.run, run.resume, compare.compare, attack.attack, report.report),
-    *(watch.watch, reproduce.reproduce, split.split, doctor.doctor),
+    *(compare.demo, run.run, run.resume, compare.compare, attack.attack, report.report),
+    *(report.watch, reproduce.reproduce, split.split, doctor.doctor),
 ):
     app.command()(_command)
 app.add_typer(data.app, name="data")

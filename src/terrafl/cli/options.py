@@ -10,6 +10,7 @@ from typing import Annotated, TypedDict, cast, get_type_hints
 import typer
 
 from terrafl.algorithms import ALGORITHMS
+from terrafl.cli import output_options
 from terrafl.data import available
 from terrafl.errors import ConfigurationError
 from terrafl.experiments.api import Settings, default_workers
@@ -18,6 +19,9 @@ from terrafl.experiments.tracking import TRACKERS
 from terrafl.models import MODELS
 from terrafl.selection import SELECTORS
 from terrafl.settings import Plain
+
+Quiet = output_options.Quiet
+Json = output_options.Json
 
 _TRAINING = ("learning_rate", "epochs", "batch_size")
 

@@ -1,4 +1,4 @@
-"""Progress of runs and sweeps: bars on a terminal, plain lines elsewhere, on stderr."""
+"""Progress of runs, of sweeps, and of the slow first-time work before them, on stderr."""
 
 import os
 import sys
@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from terrafl.cli.bars import item_progress
+from terrafl.experiments.config import RunConfig
 from terrafl.experiments.run import OnRound
 from terrafl.experiments.sweep import Cell, OnCell
+from terrafl.experiments.warm_up import compute_features, read_data
 from terrafl.reports.metrics import metric_named
-from terrafl.simulation.features import OnImages
 
 
 @contextmanager
@@ -19,13 +20,6 @@ def run_progress(title: str, metric: str, *, quiet: bool) -> Iterator[OnRound]:
         if sys.stderr.isatty():
             show(title, 0, None, "starting")
         yield lambda done, planned, score: show(title, done, planned, _note(metric, score))
-
-
-@contextmanager
-def image_progress(*, quiet: bool) -> Iterator[OnImages]:
-    """Show progress on images while their features are computed; show nothing without images."""
-    with item_progress("image", quiet=quiet) as show:
-        yield lambda done, total: show("features", done, total)
 
 
 @contextmanager
@@ -51,6 +45,16 @@ def cell_progress(cells: Sequence[Cell], *, quiet: bool) -> Iterator[OnCell]:
 
         show_all()
         yield on_round
+
+
+def prepare(configs: Sequence[RunConfig], *, workers: int, quiet: bool) -> None:
+    """Read slow data sets and compute the features that these runs need and no cache holds."""
+    with item_progress("example", quiet=quiet) as on_data:
+        read_data(configs, progress=on_data)
+    with item_progress("image", quiet=quiet) as show:
+        compute_features(
+            configs, workers=workers, on_images=lambda done, total: show("features", done, total)
+        )
 
 
 def _note(metric: str, score: float | None) -> str:

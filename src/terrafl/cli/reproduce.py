@@ -11,9 +11,8 @@ from typing import Annotated
 import typer
 
 from terrafl.cli import options as o
-from terrafl.cli.output_options import Quiet
-from terrafl.cli.prepare import prepare as prepare_data
 from terrafl.cli.progress import cell_progress
+from terrafl.cli.progress import prepare as prepare_data
 from terrafl.errors import ConfigurationError
 from terrafl.experiments.config import RunConfig
 from terrafl.paper.catalog import read_table, table_names
@@ -54,7 +53,7 @@ def reproduce(
         Path | None, typer.Option(help="Write the table and its figures into this folder.")
     ] = None,
     workers: o.Workers,
-    quiet: Quiet = False,
+    quiet: o.Quiet = False,
 ) -> None:
     """Run a table of the paper and show the paper's numbers and ours."""
     table, deadline = read_table(name), time.monotonic() + _seconds(budget)

@@ -6,9 +6,7 @@ from typing import Annotated, Unpack
 import typer
 
 from terrafl.cli import options as o
-from terrafl.cli.output_options import Json, Quiet
-from terrafl.cli.prepare import prepare
-from terrafl.cli.progress import run_progress
+from terrafl.cli.progress import prepare, run_progress
 from terrafl.experiments import run as runs
 from terrafl.experiments.api import configure
 from terrafl.experiments.result import Result
@@ -27,8 +25,8 @@ def run(
     out: Annotated[Path | None, typer.Option(help="The run folder to create.")] = None,
     trust: o.Trust = False,
     track: o.Track = None,
-    quiet: Quiet = False,
-    json: Json = False,
+    quiet: o.Quiet = False,
+    json: o.Json = False,
     **options: Unpack[o.RunOptions],
 ) -> None:
     """Train one federation with one selector."""
@@ -60,8 +58,8 @@ def resume(
     ] = False,
     trust: o.Trust = False,
     track: o.Track = None,
-    quiet: Quiet = False,
-    json: Json = False,
+    quiet: o.Quiet = False,
+    json: o.Json = False,
 ) -> None:
     """Finish an interrupted run. The result is the same as without the interruption."""
     started = RunFolder(folder)

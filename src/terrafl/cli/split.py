@@ -15,7 +15,6 @@ from rich.table import Table
 from rich.text import Text
 
 from terrafl.cli import options as o
-from terrafl.cli.output_options import Json
 from terrafl.errors import ConfigurationError, UserError, require
 from terrafl.records import Report
 from terrafl.selection.report import judge
@@ -44,7 +43,7 @@ def split(
     search_range: Annotated[
         str, typer.Option("--range", help="Two fractions of the data.")
     ] = "Q1,Q3",
-    json: Json = False,
+    json: o.Json = False,
 ) -> None:
     """Split clients into easy and hard by update norm, as Terraform does.
 

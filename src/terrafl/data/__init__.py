@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from terrafl.data.partition.owner import ByOwner as ByOwner
     from terrafl.data.partition.partition import Partition as Partition
     from terrafl.data.partition.partition import Partitioner as Partitioner
-    from terrafl.data.partition.ragged import Ragged as Ragged
+    from terrafl.data.partition.partition import Ragged as Ragged
     from terrafl.data.partition.skew import Holdings as Holdings
 
 __getattr__, __dir__ = lazily(__name__, __file__)

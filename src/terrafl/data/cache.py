@@ -4,8 +4,6 @@ A cache folder holds ``.npy`` files and a list of their checksums. It is complet
 made under another name and then renamed. One process makes it while others wait.
 """
 
-from __future__ import annotations
-
 import fcntl
 import json
 import os
@@ -50,7 +48,7 @@ class ArrayWriter:
         self._shape = (self._shape[0] + len(rows), *self._shape[1:])
         self._stream.write(np.ascontiguousarray(rows).data)
 
-    def __enter__(self) -> ArrayWriter:
+    def __enter__(self) -> "ArrayWriter":
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -1,7 +1,5 @@
 """A data set in memory: stored examples, and their conversion to network input."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -41,7 +39,7 @@ class Examples:
     def __len__(self) -> int:
         return len(self.y)
 
-    def divide(self, held: NDArray[np.bool_]) -> tuple[Examples, Examples]:
+    def divide(self, held: NDArray[np.bool_]) -> "tuple[Examples, Examples]":
         """Return the examples that are not held out, and those that are."""
         group = self.group
         kept, held_out = (

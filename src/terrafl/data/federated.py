@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from terrafl.data.dataset import Dataset, Examples
-from terrafl.data.partition.partition import Partition
-from terrafl.data.partition.ragged import Ragged
+from terrafl.data.partition.partition import Partition, Ragged
 from terrafl.errors import DataError
 
 

@@ -1,7 +1,9 @@
 """From a configuration to a trained model: the simulation put together."""
 
 import json
+from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
 
 import numpy as np
 from safetensors.numpy import save as to_safetensors
@@ -15,10 +17,9 @@ from terrafl.experiments.drift import Drift, conditions, stored_versions
 from terrafl.experiments.run import OnRound
 from terrafl.federation.loop import Loop
 from terrafl.federation.plan import MOST_ITERATIONS, Plan
-from terrafl.federation.protocol import Federation
 from terrafl.federation.record import Record
 from terrafl.federation.state import RunState
-from terrafl.federation.summary import summarise
+from terrafl.models import MODELS
 from terrafl.records import Population
 from terrafl.runs import RunFolder, Summary, events, read_lines
 from terrafl.runs.atomic import write_atomically
@@ -120,9 +121,8 @@ def train(
         )
         loop.run()
         model = executor.layout.tensors(loop.readout)
-    summary = summarise(
+    summary = loop.state.summary(
         config.labels,
-        loop.state,
         num_rounds=config.rounds,
         versions=stored_versions(folder),
         metric=config.task.metric,
@@ -136,14 +136,15 @@ def train(
 
 def _federation(
     config: RunConfig, data: FederatedData, executor: Executor, attacking: tuple[str, ...]
-) -> Federation:
+) -> SimulatedFederation:
     """Return the simulated clients, some of which may attack."""
-    federation = SimulatedFederation(
+    make: Callable[..., SimulatedFederation] = SimulatedFederation
+    if config.attack is not None:
+        attackers = Attackers(config.attack, attacking, executor.initial_model)
+        make = partial(Hostile, attackers=attackers)
+    return make(
         data=data, executor=executor, training=config.training, seed=config.seed, task=config.task
     )
-    if config.attack is None:
-        return federation
-    return Hostile(federation, Attackers(config.attack, attacking, executor.initial_model))
 
 
 def _require_same_data(folder: RunFolder, federation: events.Federation) -> None:
@@ -169,17 +170,28 @@ def _attacked(config: RunConfig, data: FederatedData) -> tuple[tuple[str, ...], 
 
 def job_of(config: RunConfig, data: FederatedData) -> Job:
     """Return what the workers of a run must know."""
-    return Job.of(
-        data.dataset,
-        model=config.model,
+    dataset, model = data.dataset, config.model
+    if dataset.has_raw_inputs and type(model) in MODELS.values():
+        raise ConfigurationError(
+            f"model must be a network of your own that begins with an embedding, since the "
+            f"inputs of {dataset.name} are integers; got {type(model).name}: use another "
+            "model, or store the inputs as floating-point numbers."
+        )
+    scale, offset = dataset.normalisation.affine()
+    return Job(
+        model=model,
         algorithm=config.algorithm,
         training=config.training,
+        task=config.task,
+        input_shape=dataset.input_shape,
+        num_outputs=config.task.num_outputs(dataset),
+        scale=tuple(scale.tolist()),
+        offset=tuple(offset.tolist()),
         seed=config.seed,
-        needs=frozenset(config.selector.needs),
         precision=config.precision,
         device=config.device,
+        needs=tuple(sorted(set(config.selector.needs))),
         on_client_failure=config.on_client_failure,
-        task=config.task,
     )
 
 

@@ -13,7 +13,6 @@ from terrafl.experiments.trust import remember, require_trust
 from terrafl.provenance import user_code, versions
 from terrafl.runs import RunFolder
 from terrafl.runs.atomic import write_atomically
-from terrafl.runs.recovery import recover
 from terrafl.runs.temporary import TemporaryFolder
 
 OnRound = Callable[[int, int, float | None], None]
@@ -117,7 +116,7 @@ def resume(
     with folder:
         if folder.summary.exists():  # another process has just finished it
             return Result(config, folder.read_summary(), folder)
-        start = recover(folder)
+        start = folder.recover()
         drift = drift_since(folder, start, config)
         if not allow_drift:
             require_none(drift, folder)

@@ -44,19 +44,15 @@ class Account:
         uploads
             How many models were sent.
         """
-        started = [
-            client
-            for client, result in zip(request.clients, results, strict=True)
-            if isinstance(result, Update) or result.started
-        ]
+        pairs = list(zip(request.clients, results, strict=True))
+        started = [client for client, r in pairs if isinstance(r, Update) or r.started]
         reports = sum(isinstance(result, Update) for result in results)
         report_bytes = NUMBER_BYTES + sum(find(need).wire_bytes for need in self.needs)
         algorithm = self.algorithm
         down, up = algorithm.traffic
         if not self.federation.clients_keep_model:  # nor their state: all of it goes down
             down, up = len(algorithm.shares) + len(algorithm.gives), 0
-        helped = [bool(request.given.get(client)) for client in request.clients]
-        extra = sum(r.samples for r, is_helped in zip(results, helped, strict=True) if is_helped)
+        extra = sum(result.samples for client, result in pairs if request.given.get(client))
         return Costs(
             client_updates=len(started),
             samples_trained=sum(result.samples for result in results),

@@ -21,12 +21,12 @@ from terrafl.defences import Defence, Guard, Intake, Iteration
 from terrafl.defences.robust import Aggregation
 from terrafl.errors import ConfigurationError
 from terrafl.federation.costs import Account
-from terrafl.federation.keeping import ask_whom_to_keep
 from terrafl.federation.notes import Notes
 from terrafl.federation.plan import Plan
 from terrafl.federation.protocol import Federation, Question, TrainRequest
 from terrafl.federation.record import Record
 from terrafl.federation.selector_checks import (
+    ask_whom_to_keep,
     check_cohort,
     check_iterations,
     check_selector,
@@ -192,13 +192,9 @@ class Loop:
         method = f"{type(self.selector).__name__}.{'refine' if iteration else 'draw'}"
         cohort = check_cohort(choose(), self.federation.population, method)
         check_iterations(cohort, iteration, self.plan.max_iterations_per_round, method)
-        self._check_weights(cohort)
+        check_weights(cohort, self.selector, self.aggregation)
         self._notes.chosen(cohort, iteration, time.perf_counter() - started)
         return cohort
-
-    def _check_weights(self, cohort: Cohort) -> None:
-        rule = self.aggregation.name if self.aggregation is not None else None
-        check_weights(cohort, self.selector, rule)
 
     def _train(self, cohort: Cohort) -> list[Update]:
         """Train a cohort; return the updates that pass the defences."""
@@ -233,7 +229,7 @@ class Loop:
         kept = ask_whom_to_keep(self.selector, context, cohort, updates, layer)
         if kept is None:
             return updates
-        self._check_weights(kept)
+        check_weights(kept, self.selector, self.aggregation)
         state.cohort = kept
         self._notes.why(kept)
         remaining = [update for update in updates if update.client_id in kept.clients]

@@ -4,12 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from terrafl.errors import TerraflError
-from terrafl.federation.plan import MOST_EMPTY_CHOICES
 from terrafl.federation.protocol import Evaluation, TrainResult
 from terrafl.federation.record import Record
 from terrafl.federation.state import RunState
 from terrafl.records import Cohort, Refusal, Update
 from terrafl.runs import events
+
+MOST_EMPTY_CHOICES = 10
+"""Times in a row that the selector may draw or keep nobody."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,6 @@
 
 from dataclasses import dataclass
 
-MOST_EMPTY_CHOICES = 10
-"""Times in a row that the selector may draw or keep nobody."""
-
 MOST_ITERATIONS = 50
 """Iterations in a round, unless a plan says otherwise."""
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from terrafl.errors import require
 from terrafl.records import Refusal, State, Update, Vector
 from terrafl.runs import events
+from terrafl.seeds import stream
 from terrafl.selection import Population
 from terrafl.selection.final_layer import FinalLayer
 
@@ -82,6 +83,14 @@ class Question:
 
     def __post_init__(self) -> None:
         require(self.what in QUESTIONS, "what", self.what, f"one of {', '.join(QUESTIONS)}")
+
+    def rows(self, client: str, size: int, seed: int) -> list[int] | None:
+        """Draw the examples of a client with ``size`` of them to ask about; ``None``: all."""
+        if self.sample_size is None or self.sample_size >= size:
+            return None
+        draw = stream(seed, "loss", round=self.round, client=client)
+        rows: list[int] = draw.choice(size, size=self.sample_size, replace=False).tolist()
+        return rows
 
 
 @dataclass(frozen=True, slots=True, eq=False)

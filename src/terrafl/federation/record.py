@@ -27,7 +27,7 @@ class Record:
         Least seconds between two checkpoints. With 0 a crash loses at most the iteration under
         way; above, at most that many seconds more.
     start
-        The checkpoint to resume from, see :func:`terrafl.runs.recovery.recover`; ``None`` to
+        The checkpoint to resume from, see :meth:`terrafl.runs.RunFolder.recover`; ``None`` to
         begin.
     conditions
         What the result depends on, kept with every checkpoint.

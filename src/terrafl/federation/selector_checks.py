@@ -1,16 +1,19 @@
-"""Checks of a selector: when a run starts, and of every cohort that it returns."""
+"""A selector's answers: checked when a run starts, and after every draw, keep and refine."""
 
 import inspect
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Final, get_args
 
+from terrafl.defences.robust import Aggregation
 from terrafl.errors import ConfigurationError
-from terrafl.records import Cohort, Population
+from terrafl.records import Cohort, Population, Update
 from terrafl.runs.events import Decision, Event, Split
-from terrafl.selection import Selector
-from terrafl.selection.needs import find
+from terrafl.selection import Context, Selector, judge
+from terrafl.selection.final_layer import FinalLayer
+from terrafl.selection.needs import find, shapes
 from terrafl.selection.protocol import Averaging
 
 RESERVED_EVENTS: Final = frozenset(
@@ -90,16 +93,6 @@ def check_cohort(cohort: object, population: Population, returned_by: str) -> Co
     return cohort
 
 
-def check_kept(kept: Cohort, reported: Collection[str], returned_by: str) -> None:
-    """Refuse clients that did not train, or whose report was refused."""
-    others = [client for client in kept.clients if client not in reported]
-    if others:
-        raise ConfigurationError(
-            f"{returned_by} must keep clients that reported; got {others[0]!r}: "
-            "choose from the reports."
-        )
-
-
 def check_iterations(cohort: Cohort, iteration: int, most: int, returned_by: str) -> None:
     """Refuse a round that does not end."""
     if cohort and iteration >= most:
@@ -109,7 +102,7 @@ def check_iterations(cohort: Cohort, iteration: int, most: int, returned_by: str
         )
 
 
-def check_weights(cohort: Cohort, selector: Selector, rule: str | None) -> None:
+def check_weights(cohort: Cohort, selector: Selector, rule: Aggregation | None) -> None:
     """Refuse given weights where something else decides the mean.
 
     Parameters
@@ -119,14 +112,74 @@ def check_weights(cohort: Cohort, selector: Selector, rule: str | None) -> None:
     selector
         Who gave the weights.
     rule
-        Name of the robust rule, if any.
+        The robust rule, if any.
     """
     if cohort.weights and (rule is not None or selector.keeps_updates):
-        got = f"the robust rule {rule}" if rule else "a selector that keeps the round's updates"
+        got = (
+            f"the robust rule {rule.name}"
+            if rule is not None
+            else "a selector that keeps the round's updates"
+        )
         raise ConfigurationError(
             f"given weights must go with the mean of one iteration; {type(selector).__name__} "
             f"gave weights, and there is {got}: leave out one of the two."
         )
+
+
+def ask_whom_to_keep(
+    selector: Selector,
+    context: Context,
+    cohort: Cohort,
+    updates: Sequence[Update],
+    final_layer: FinalLayer | None,
+) -> Cohort | None:
+    """Return what remains of a cohort that has trained; ``None`` where all of it does.
+
+    The selector hears valid reports only. Clients with invalid ones remain, so that the intake
+    refuses them with its reason. Draws are those of the cohort, and so are its given weights
+    unless the selector gives others.
+
+    Parameters
+    ----------
+    selector, context
+        Who chooses, and what it may know.
+    cohort, updates
+        Who was asked to train, and what came back.
+    final_layer
+        Where the final layer lies.
+    """
+    if type(selector).keep is Selector.keep:  # it keeps everybody: nothing to check twice
+        return None
+    reports, _ = judge(
+        [update.report for update in updates],
+        cohort=cohort.clients,
+        round=context.round,
+        iteration=context.iteration,
+        needs=selector.needs,
+        shapes=shapes(final_layer),
+    )
+    chosen = selector.keep(reports, context)
+    if chosen is None:
+        return None
+    method = f"{type(selector).__name__}.keep"
+    chosen = check_cohort(chosen, context.population, method)
+    reported = {report.client_id for report in reports}
+    others = [client for client in chosen.clients if client not in reported]
+    if others:
+        raise ConfigurationError(
+            f"{method} must keep clients that reported; got {others[0]!r}: choose from the reports."
+        )
+    dropped = reported - set(chosen.clients)
+    left = [i for i, client in enumerate(cohort.clients) if client not in dropped]
+    given = dict(zip(cohort.clients, cohort.weights, strict=False))
+    given |= dict(zip(chosen.clients, chosen.weights, strict=False))
+    clients = tuple(cohort.clients[i] for i in left)
+    return replace(
+        chosen,
+        clients=clients,
+        draws=tuple(cohort.draws[i] for i in left),
+        weights=tuple(given.get(client, 0.0) for client in clients) if given else (),
+    )
 
 
 def _are_weights(cohort: Cohort) -> bool:

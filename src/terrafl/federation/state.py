@@ -1,22 +1,21 @@
 """Where a run stands: all that a checkpoint must hold, and nothing random."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any, Protocol
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from terrafl.federation.kept import KeptUpdates
 from terrafl.federation.protocol import Evaluation
-from terrafl.records import Cohort, State, Vector
+from terrafl.records import Cohort, Report, State, Update, Vector
 from terrafl.runs.checkpoint import Checkpoint
 from terrafl.runs.events import Costs
-from terrafl.runs.summary import Point
+from terrafl.runs.summary import Labels, Point, Summary
 
 Arrays = Mapping[str, NDArray[np.generic]]
+
+_NUMBERS = ("steps", "draws", "weight", "metrics")  # of an update, kept with its vector
 
 
 class Stateful(Protocol):
@@ -29,6 +28,50 @@ class Stateful(Protocol):
     def restore(self, state: State) -> None:
         """Take up a state that :meth:`state` returned."""
         ...
+
+
+@dataclass(slots=True)
+class KeptUpdates:
+    """Updates of a round's earlier iterations, which stay in its average (``anchor``).
+
+    Averaging an iteration's cohort alone pulls the global model to the clients that trained last.
+    With kept updates the new update of a client replaces its earlier one, and all others stay.
+    """
+
+    _newest: dict[str, Update] = field(default_factory=dict)
+
+    def updated(self, updates: Sequence[Update]) -> list[Update]:
+        """Take an iteration's updates; return every client's newest, in client order."""
+        for update in updates:
+            # A federation reuses the memory of what it returned.
+            self._newest[update.client_id] = replace(update, vector=update.vector.copy())
+        return [self._newest[client_id] for client_id in sorted(self._newest)]
+
+    def clear(self) -> None:
+        """Forget the round."""
+        self._newest.clear()
+
+    def state(self) -> dict[str, Any]:  # Any: JSON values and arrays
+        """Return what must survive a restart in the middle of a round."""
+        updates = list(self._newest.values())
+        about = [
+            {"client_id": u.client_id, "num_examples": u.report.num_examples}
+            | {name: getattr(u, name) for name in _NUMBERS}
+            for u in updates
+        ]
+        return {"about": about} | {f"{i}": update.vector for i, update in enumerate(updates)}
+
+    @classmethod
+    def restored(cls, state: Mapping[str, Any], round: int) -> Self:
+        """Take up what :meth:`state` returned; of a report only its size is known again."""
+        newest = {}
+        for i, about in enumerate(state["about"]):
+            vector: NDArray[np.float32] = state[str(i)]
+            client, size = str(about["client_id"]), int(about["num_examples"])
+            report = Report(client_id=client, round=round, iteration=0, num_examples=size)
+            numbers = {name: about[name] for name in _NUMBERS}
+            newest[client] = Update(report=report, vector=vector, **numbers)
+        return cls(newest)
 
 
 @dataclass(slots=True, eq=False)
@@ -114,6 +157,44 @@ class RunState:
         accuracies = [point.accuracy for point in self.curve]
         return len(accuracies) - 1 - accuracies.index(max(accuracies))
 
+    def summary(
+        self,
+        labels: Labels,
+        *,
+        num_rounds: int,
+        versions: Mapping[str, str],
+        metric: str = "accuracy",
+    ) -> Summary:
+        """Return what came out of a finished run; it must have been evaluated.
+
+        Parameters
+        ----------
+        labels
+            What the run is called.
+        num_rounds
+            Rounds planned.
+        versions
+            Of what the result depends on.
+        metric
+            The name of the score.
+        """
+        accuracies = [point.accuracy for point in self.curve]
+        newest = accuracies[-10:]
+        return Summary(
+            **asdict(labels),
+            rounds=self.round,
+            stopped="rounds" if self.round >= num_rounds else "patience",
+            **asdict(self.costs),
+            accuracy=accuracies[-1],
+            accuracy_participating=self.accuracy_participating,
+            best=max(accuracies),
+            mean_last_ten=sum(newest) / len(newest),
+            curve=tuple(self.curve),
+            points=tuple(self.points),
+            versions=dict(versions),
+            metric=metric,
+        )
+
     def to_checkpoint(
         self, parts: Mapping[str, Stateful], about: Mapping[str, object]
     ) -> Checkpoint:
@@ -148,7 +229,7 @@ class RunState:
         return Checkpoint(values, arrays)
 
     @classmethod
-    def from_checkpoint(cls, checkpoint: Checkpoint, parts: Mapping[str, Stateful]) -> RunState:
+    def from_checkpoint(cls, checkpoint: Checkpoint, parts: Mapping[str, Stateful]) -> Self:
         """Take up what :meth:`to_checkpoint` collected."""
         values, arrays = checkpoint.values, checkpoint.arrays
         for name, part in parts.items():

@@ -34,7 +34,6 @@ from terrafl.flower.roster import Roster
 from terrafl.flower.subset import SubsetGrid, nodes_to_evaluate, taking_everybody, weight_key
 from terrafl.records import Population, Refusal, Report, State, Update, Vector
 from terrafl.runs import events
-from terrafl.seeds import stream
 from terrafl.selection.final_layer import FinalLayer
 from terrafl.selection.needs import collect, measure
 from terrafl.selection.report import is_finite
@@ -228,25 +227,16 @@ class FlowerFederation:
     def ask(self, question: Question) -> Answers:
         """Ask clients about a model; NaN for one that does not answer."""
         nodes = self.roster.online(self.grid)
-        rows = {c: self._rows(c, question) for c in question.clients if c in nodes}
+        sizes, seed = self.roster.sizes, self.settings.seed
+        rows = {c: question.rows(c, sizes[c], seed) for c in question.clients if c in nodes}
         record = self.model.record_of(question.model)
         what = question.what
         messages = [wire.model_question(nodes[c], what, record, rows[c]) for c in rows]
         arrivals, _ = exchange(self.grid, messages, self.timeout_s)
         answers = {node: wire.answer_in(message, what) for node, (message, _) in arrivals.items()}
         values = [answers.get(nodes.get(client, -1), np.nan) for client in question.clients]
-        sizes = self.roster.sizes
         samples = sum(sizes[c] if chosen is None else len(chosen) for c, chosen in rows.items())
         return Answers(np.array(values, dtype=np.float64), list(rows), samples)
-
-    def _rows(self, client: str, question: Question) -> list[int] | None:
-        """Draw the examples on which a loss is asked, as the simulator does."""
-        size, sample_size = self.roster.sizes[client], question.sample_size
-        if sample_size is None or sample_size >= size:
-            return None
-        draw = stream(self.settings.seed, "loss", round=question.round, client=client)
-        rows: list[int] = draw.choice(size, size=sample_size, replace=False).tolist()
-        return rows
 
     def evaluate(self, model: Vector, participants: Sequence[str]) -> Evaluation | None:
         """Let the strategy's nodes evaluate, then the server; the server's word counts."""

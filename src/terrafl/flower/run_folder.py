@@ -9,13 +9,11 @@ from typing import Any
 from terrafl.errors import RunFolderError
 from terrafl.federation.record import Record
 from terrafl.federation.state import RunState
-from terrafl.federation.summary import summarise
 from terrafl.flower.model_arrays import ModelArrays, to_numpy
 from terrafl.provenance import versions
 from terrafl.runs import Labels, RunFolder
 from terrafl.runs.atomic import write_atomically
 from terrafl.runs.config_file import read_config_file
-from terrafl.runs.recovery import recover
 
 _log = logging.getLogger(__name__)
 
@@ -44,7 +42,7 @@ def begin(folder: RunFolder | None, settings: Mapping[str, Any], labels: Labels)
         about = {"framework": "flower", **settings}
         about |= {"labels": asdict(labels), "versions": _versions()}
         write_atomically(folder.config, tomli_w.dumps(about).encode())
-    start = recover(folder)
+    start = folder.recover()
     if start is not None:
         _log.warning("resuming after %s whole rounds", start.values.get("round"))
     return Record(folder, checkpoint_every_s=0.0, start=start)
@@ -75,7 +73,7 @@ def finish(
                 folder.path,
             )
             return
-        summary = summarise(labels, state, num_rounds=num_rounds, versions=_versions())
+        summary = state.summary(labels, num_rounds=num_rounds, versions=_versions())
         write_atomically(folder.summary, summary.to_json())
 
 

@@ -3,8 +3,6 @@
 So models are averaged in one pass over contiguous memory, which processes can share.
 """
 
-from __future__ import annotations
-
 import copy
 
 import numpy as np
@@ -84,13 +82,13 @@ class FlatNetwork:
         *,
         seed: int,
         device: str = "cpu",
-    ) -> FlatNetwork:
+    ) -> "FlatNetwork":
         """Build a network with the initial weights of this seed."""
         with torch_stream(seed, "model"):
             module = model.build(input_shape, num_outputs)
         return cls(module, model.final_layer, device)
 
-    def frozen_copy(self) -> FlatNetwork:
+    def frozen_copy(self) -> "FlatNetwork":
         """Return an equal network with its own memory, which is not trained."""
         module = copy.deepcopy(self.module).requires_grad_(False).eval()
         return FlatNetwork(module, self.layout.final_layer, str(self._memory.device))

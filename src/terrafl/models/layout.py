@@ -1,7 +1,5 @@
 """The positions of a model's tensors in one flat vector."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -42,7 +40,7 @@ class Layout:
         parameters: Sequence[tuple[str, tuple[int, ...]]],
         buffers: Sequence[tuple[str, tuple[int, ...]]],
         final_layer: str,
-    ) -> Layout:
+    ) -> "Layout":
         """Place the tensors one after another."""
         tensors = [*parameters, *buffers]
         ends = pairwise(accumulate((math.prod(shape) for _, shape in tensors), initial=0))

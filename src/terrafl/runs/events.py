@@ -4,8 +4,6 @@ A simulation and a Flower server write the same types. A value that a server can
 ``null``. Names and keys of events only gain additions, so old journals stay readable.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from typing import Any, ClassVar, NamedTuple
@@ -224,7 +222,7 @@ class Costs:
     reports_refused: int = 0
     samples_forwarded: int = 0
 
-    def __add__(self, other: Costs) -> Costs:
+    def __add__(self, other: "Costs") -> "Costs":
         """Return the sum of both."""
         return Costs(
             **{f.name: getattr(self, f.name) + getattr(other, f.name) for f in fields(self)}

@@ -2,6 +2,7 @@
 
 import contextlib
 import fcntl
+import logging
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +11,11 @@ from typing import Self
 from terrafl.errors import RunFolderError, StorageError
 from terrafl.runs import checkpoint
 from terrafl.runs.atomic import unfinished
+from terrafl.runs.checkpoint import Checkpoint
+from terrafl.runs.journal import starts_with
 from terrafl.runs.summary import Summary
+
+_log = logging.getLogger(__name__)
 
 
 class RunFolder:
@@ -86,6 +91,39 @@ class RunFolder:
             path.unlink(missing_ok=True)
         with contextlib.suppress(OSError):  # something else is in it
             self.path.rmdir()
+
+    def recover(self) -> Checkpoint | None:
+        """Return the newest state of a run that is whole and agrees with the journal.
+
+        A checkpoint knows the length and SHA-256 of the journal when it was made. One that is
+        damaged, or whose part of the journal is, is passed over with a warning; where none is left,
+        the run begins again, which costs time only. A journal that agrees with no checkpoint is
+        refused: it was deleted or edited, and resuming would hide that.
+
+        Returns
+        -------
+        Checkpoint or None
+            ``None`` where the run has to begin at its beginning.
+        """
+        disagreeing = None
+        for path, loaded in checkpoint.load(self.checkpoints):
+            values = loaded.values
+            length, sha256 = values.get("journal_bytes"), values.get("journal_sha256")
+            if not isinstance(length, int) or not isinstance(sha256, str):
+                _log.warning("checkpoint %s does not say what it covers and was passed over", path)
+            elif starts_with(self.journal, length, sha256):
+                return loaded
+            else:
+                disagreeing = path
+                _log.warning("checkpoint %s covers another journal and was passed over", path)
+        if disagreeing is not None:
+            raise RunFolderError(
+                f"{self.journal} must be the journal that {disagreeing} was made with; it was "
+                "deleted, cut or edited: restore it, or start the run again in another folder."
+            )
+        if self.checkpoints.is_dir() and any(self.checkpoints.iterdir()):
+            _log.warning("%s has no whole checkpoint: the run begins again", self.path)
+        return None
 
     def read_summary(self) -> Summary:
         """Return the summary of the finished run."""

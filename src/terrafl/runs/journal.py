@@ -4,8 +4,6 @@ Equal runs write equal bytes, so nothing that differs between them (time, proces
 counts) belongs here.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import mmap
@@ -88,7 +86,7 @@ def whole_lines(path: Path) -> int:
         return content.rfind(b"\n") + 1
 
 
-def _digest(path: Path, length: int) -> hashlib._Hash:
+def _digest(path: Path, length: int) -> "hashlib._Hash":
     digest = hashlib.sha256()
     with path.open("rb") as file:
         while length and (piece := file.read(min(length, _CHUNK))):

@@ -13,8 +13,6 @@ with $b$ the size of the client's own mini-batch. Mini-batches are those of the 
 results differ from it in the last bits, by the order of additions.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -77,7 +75,7 @@ class _Tensor:
         """Return what an algorithm may know of it."""
         return LocalStep(gradient, self.parameter, self.received, self.shared, self.given)
 
-    def first(self, clients: int) -> _Tensor:
+    def first(self, clients: int) -> "_Tensor":
         """Return the part of the first few clients."""
         given = {name: rows[:clients] for name, rows in self.given.items()}
         return replace(
@@ -93,7 +91,7 @@ class _Group:
     directions: Tensor  # torch's momentum buffers, likewise; without any, the vectors themselves
     layers: Sequence[tuple[_Tensor, _Tensor]]  # weight and bias
 
-    def first(self, clients: int) -> _Group:
+    def first(self, clients: int) -> "_Group":
         """Return the part of the first few clients."""
         if clients == len(self.vectors):
             return self

@@ -2,10 +2,12 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from terrafl.data import FederatedData, Holdings
+from terrafl.data import FederatedData, Holdings, Ragged
 from terrafl.federation.protocol import (
     Answers,
     Evaluation,
@@ -15,17 +17,17 @@ from terrafl.federation.protocol import (
     TrainRequest,
     TrainResult,
 )
-from terrafl.models import Layout
 from terrafl.records import Population, Refusal, Report, State, Update, Vector
 from terrafl.runs import events
-from terrafl.seeds import stream
 from terrafl.selection.final_layer import FinalLayer
 from terrafl.selection.needs import collect, measure
 from terrafl.simulation.executor import Executor
-from terrafl.simulation.fairness import MOST_LISTED, by_client
 from terrafl.simulation.job import Trained, TrainTask, Work
 from terrafl.simulation.local_training import LocalTraining
 from terrafl.tasks import LOWEST_SCORE, Classification, Task, score_of
+
+MOST_LISTED = 10_000
+"""Clients are listed one by one in the journal up to this many: its cost follows the cohort."""
 
 _OF_LABELS = ("mean_classes", "mean_distance", "distances", "labels")
 
@@ -48,6 +50,9 @@ class SimulatedFederation:
         Makes scores of the statistics that the executor returns.
     """
 
+    clients_keep_model: ClassVar[bool] = True  # a client that answered a question has the model
+    uploads_on_demand: ClassVar[bool] = True  # a client uploads after it was kept
+
     data: FederatedData
     executor: Executor
     training: LocalTraining
@@ -58,7 +63,9 @@ class SimulatedFederation:
 
     def __post_init__(self) -> None:
         self.population = Population(self.data.client_ids, self.data.sizes)
-        self.final_layer = final_layer_of(self.executor.layout)
+        layout = self.executor.layout
+        weight, bias = layout.final_weight, layout.final_bias
+        self.final_layer = FinalLayer(weight, bias, bias.stop - bias.start)
 
     @property
     def training_facts(self) -> TrainingFacts:
@@ -75,16 +82,6 @@ class SimulatedFederation:
     def model_bytes(self) -> int:
         """Four bytes for each number."""
         return 4 * self.executor.layout.size
-
-    @property
-    def clients_keep_model(self) -> bool:
-        """A client that answered a question has the model already."""
-        return True
-
-    @property
-    def uploads_on_demand(self) -> bool:
-        """A client uploads after it was kept."""
-        return True
 
     def describe(self) -> Sequence[events.Event]:
         """Describe all clients together, and each one unless there are many."""
@@ -144,17 +141,12 @@ class SimulatedFederation:
     def ask(self, question: Question) -> Answers:
         """Return the loss of a model on each client's training data, or on a sample of it."""
         tasks, samples = [], 0
-        positions = self.population.index(question.clients)
+        positions = self.population.index(question.clients).tolist()
         for position, client in zip(positions, question.clients, strict=True):
-            size, rows = int(self.population.sizes[position]), None
-            if question.sample_size is not None and question.sample_size < size:
-                draw = stream(self.seed, "loss", round=question.round, client=client)
-                size = question.sample_size
-                rows = draw.choice(
-                    int(self.population.sizes[position]), size=size, replace=False
-                ).tolist()
-            tasks.append((int(position), rows))
-            samples += size
+            size = int(self.population.sizes[position])
+            rows = question.rows(client, size, self.seed)
+            tasks.append((position, rows))
+            samples += size if rows is None else len(rows)
         losses = np.array(self.executor.losses(question.model, tasks), dtype=np.float64)
         return Answers(losses, question.clients, samples)
 
@@ -182,6 +174,47 @@ class SimulatedFederation:
         """Take up nothing."""
 
 
+def by_client(
+    task: Task, statistics: NDArray[np.float64], test: Ragged
+) -> dict[str, list[int] | list[float | None]]:
+    """Return how well a model serves each client: its test examples, and those it gets right.
+
+    Parameters
+    ----------
+    task
+        What is learned.
+    statistics
+        The task's statistics of every test example, (n, S).
+    test
+        The test examples of every client.
+
+    Returns
+    -------
+    dict
+        ``tested``, and ``correct`` or, for a task that does not count correct answers, ``scores``
+        (``None`` where it is undefined): one number per client in the order of client ids; empty
+        beyond :data:`MOST_LISTED` clients.
+
+    Examples
+    --------
+    >>> right = np.array([[1.0], [0.0], [1.0]])
+    >>> by_client(Classification(), right, Ragged.of([[0, 1], [], [2]]))
+    {'tested': [2, 0, 1], 'correct': [1, 0, 1]}
+    """
+    if len(test) > MOST_LISTED:
+        return {"tested": [], "correct": []}
+    tested = test.sizes().tolist()
+    if "correct" not in task.statistics_names:
+        scores = [score_of(task, statistics[test[client]]) for client in range(len(test))]
+        return {"tested": tested, "correct": [], "scores": scores}
+    right = statistics[test.indices, task.statistics_names.index("correct")]
+    running = np.concatenate([[0], np.cumsum(right)]).astype(np.int64)
+    return {
+        "tested": tested,
+        "correct": (running[test.offsets[1:]] - running[test.offsets[:-1]]).tolist(),
+    }
+
+
 def federation_event(data: FederatedData) -> events.Federation:
     """Return what the journal says of the clients, in its first line."""
     dataset, is_labelled = data.dataset, data.dataset.num_classes is not None
@@ -199,9 +232,3 @@ def federation_event(data: FederatedData) -> events.Federation:
     if not is_labelled:
         plain |= {key: None for key in _OF_LABELS if key in plain}
     return events.Federation(**plain, schema=events.SCHEMA)  # type: ignore[arg-type]  # keyed by field
-
-
-def final_layer_of(layout: Layout) -> FinalLayer:
-    """Return where the final layer lies, for rooms that know nothing of networks."""
-    bias = layout.final_bias
-    return FinalLayer(layout.final_weight, bias, bias.stop - bias.start)

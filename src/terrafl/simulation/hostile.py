@@ -1,24 +1,22 @@
-"""A federation some of whose clients attack, for experiments."""
+"""A simulated federation some of whose clients attack, for experiments."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from terrafl.defences.attackers import Attackers
 from terrafl.federation.protocol import TrainRequest, TrainResult
-from terrafl.federation.wrapper import FederationWrapper
 from terrafl.records import Update
 from terrafl.runs import events
 from terrafl.selection.needs import measure
+from terrafl.simulation.federation import SimulatedFederation
 
 
-@dataclass(slots=True, eq=False)
-class Hostile(FederationWrapper):
+@dataclass(kw_only=True, eq=False)  # no slots: they make another class, which super() rejects
+class Hostile(SimulatedFederation):
     """Attackers send something other than what they trained; everybody else is unchanged.
 
     Parameters
     ----------
-    inner
-        The federation of honest clients.
     attackers
         Who attacks, and how.
     """
@@ -28,13 +26,13 @@ class Hostile(FederationWrapper):
     def describe(self) -> Sequence[events.Event]:
         """Say who attacks, too."""
         kind, clients = self.attackers.attack.kind, self.attackers.clients
-        return [*self.inner.describe(), events.Attackers(attack=kind, clients=clients)]
+        return [*super().describe(), events.Attackers(attack=kind, clients=clients)]
 
     def train(self, request: TrainRequest) -> Sequence[TrainResult]:
         """Train everybody; replace what attackers send."""
         return [
             self._sent(result, request) if isinstance(result, Update) else result
-            for result in self.inner.train(request)
+            for result in super().train(request)
         ]
 
     def _sent(self, update: Update, request: TrainRequest) -> Update:

@@ -7,11 +7,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from terrafl.models import Layout
 from terrafl.records import Refusal
-from terrafl.simulation.executor import LossTask
-from terrafl.simulation.failures import train_or_fail
-from terrafl.simulation.groups import grouped
+from terrafl.simulation.executor import LossTask, grouped, train_or_fail
 from terrafl.simulation.job import Arrays, Job, Trained, Work, client_sizes
 from terrafl.simulation.trainer import Trainer
 
@@ -32,27 +29,19 @@ class InProcess:
         self._threads = torch.get_num_threads()
         torch.set_num_threads(1)
         self._trainer = Trainer(self._job, self._arrays)
-        self._initial = self._trainer.network.to_numpy()
+        self.layout = self._trainer.network.layout
+        self.initial_model = self._trainer.network.to_numpy()
         return self
 
     def __exit__(self, *exception: object) -> None:
         torch.set_num_threads(self._threads)
 
-    @property
-    def layout(self) -> Layout:
-        """How a model lies in memory."""
-        return self._trainer.network.layout
-
-    @property
-    def initial_model(self) -> NDArray[np.float32]:
-        """The model that the run's seed gives."""
-        return self._initial
-
     def train(self, work: Work) -> list[Trained | Refusal]:
         """Train clients group by group."""
         results: dict[int, Trained | Refusal] = {}
         for group in grouped(client_sizes(self._arrays, work.tasks), self._trainer.group_size):
-            trained = train_or_fail(self._trainer, work.part(group), self._job.on_client_failure)
+            part, on_failure = work.part(group), self._job.on_client_failure
+            trained = train_or_fail(self._trainer.train, part, on_failure)
             results |= zip(group, trained, strict=True)
         return [results[i] for i in range(len(work.tasks))]
 

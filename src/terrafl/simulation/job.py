@@ -1,17 +1,15 @@
 """What anyone who trains clients of a run must know, as plain data that crosses processes."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from terrafl.algorithms import ALGORITHMS, Algorithm
-from terrafl.data import Dataset, FederatedData
+from terrafl.data import FederatedData
 from terrafl.errors import ConfigurationError
 from terrafl.models import MODELS, Model
 from terrafl.selection.needs import known, modules_of
@@ -37,51 +35,11 @@ class Job:
     scale: tuple[float, ...]
     offset: tuple[float, ...]
     seed: int
-    precision: Precision
-    device: str
     needs: tuple[str, ...]
+    precision: Precision = "fp32"
+    device: str = "cpu"
     on_client_failure: OnClientFailure = "stop"
     task: Task = field(default_factory=Classification)
-
-    @classmethod
-    def of(
-        cls,
-        dataset: Dataset,
-        *,
-        model: Model,
-        algorithm: Algorithm,
-        training: LocalTraining,
-        seed: int,
-        needs: frozenset[str],
-        precision: Precision = "fp32",
-        device: str = "cpu",
-        on_client_failure: OnClientFailure = "stop",
-        task: Task | None = None,
-    ) -> Self:
-        """Describe the job of training on this data set for a selector with these needs."""
-        task = task or Classification()
-        if dataset.has_raw_inputs and type(model) in MODELS.values():
-            raise ConfigurationError(
-                f"model must be a network of your own that begins with an embedding, since the "
-                f"inputs of {dataset.name} are integers; got {type(model).name}: use another "
-                "model, or store the inputs as floating-point numbers."
-            )
-        scale, offset = dataset.normalisation.affine()
-        return cls(
-            model=model,
-            algorithm=algorithm,
-            training=training,
-            input_shape=dataset.input_shape,
-            num_outputs=task.num_outputs(dataset),
-            scale=tuple(scale.tolist()),
-            offset=tuple(offset.tolist()),
-            seed=seed,
-            precision=precision,
-            device=device,
-            needs=tuple(sorted(needs)),
-            on_client_failure=on_client_failure,
-            task=task,
-        )
 
     @property
     def of_losses(self) -> dict[str, Callable[[Any], Any]]:  # Any: a torch tensor
@@ -106,10 +64,8 @@ class Job:
             "task": to_plain_named(self.task),
             "training": to_plain(self.training),
         }
-        shape = ("input_shape", "num_outputs", "scale", "offset")
-        rest = ("seed", "precision", "device", "needs", "on_client_failure")
-        others = {name: getattr(self, name) for name in (*shape, *rest)}
-        return parts | others | {"modules": modules}
+        values = {item.name: getattr(self, item.name) for item in fields(self)}
+        return values | parts | {"modules": modules}
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> Self:  # Any: what JSON can hold
@@ -139,7 +95,7 @@ def arrays_of(data: FederatedData) -> Arrays:
     }
 
 
-def client_sizes(arrays: Arrays, tasks: Sequence[TrainTask]) -> list[int]:
+def client_sizes(arrays: Arrays, tasks: Sequence["TrainTask"]) -> list[int]:
     """Return how many examples each task's client has."""
     offsets = arrays["train_offsets"]
     return [int(offsets[task.client + 1] - offsets[task.client]) for task in tasks]
@@ -192,7 +148,7 @@ class Work:
     shared: Vectors = field(default_factory=dict)
     given: Sequence[Vectors] = ()
 
-    def part(self, positions: Sequence[int]) -> Work:
+    def part(self, positions: Sequence[int]) -> Self:
         """Return the work of these tasks, in this order."""
         return replace(
             self,

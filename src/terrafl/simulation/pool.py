@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from terrafl.models import Layout
 from terrafl.records import Refusal
-from terrafl.simulation.executor import LossTask, evaluation_pieces
-from terrafl.simulation.groups import grouped
+from terrafl.simulation.executor import LossTask, evaluation_pieces, grouped
 from terrafl.simulation.job import Arrays, Job, Trained, Work, client_sizes
 from terrafl.simulation.memory import SharedMemory
 from terrafl.simulation.process import ChildDied, Message
@@ -64,19 +63,19 @@ class Pool:
             }
         )
         self._group_size: int = network["group_size"]
-        self._layout = Layout.of(
+        self.layout = Layout.of(
             [(name, tuple(shape)) for name, shape in network["parameters"]],
             [(name, tuple(shape)) for name, shape in network["buffers"]],
             network["final_layer"],
         )
         self._make_room(most_clients)
         self._processes.ask([{"do": "initialise"}])
-        self._initial = np.array(self._shared["received"], dtype=np.float32)
+        self.initial_model = np.array(self._shared["received"], dtype=np.float32)
         return self
 
     def _make_room(self, num_clients: int) -> None:
         """Share memory for a received model, that many trained ones, and an evaluation."""
-        size, num_test = self._layout.size, len(self._arrays["test_y"])
+        size, num_test = self.layout.size, len(self._arrays["test_y"])
         places = self._memory.allocate(
             {
                 "received": ("<f4", (size,)),
@@ -101,16 +100,6 @@ class Pool:
     def pids(self) -> list[int]:
         """The workers' process ids."""
         return self._processes.pids
-
-    @property
-    def layout(self) -> Layout:
-        """How a model lies in memory."""
-        return self._layout
-
-    @property
-    def initial_model(self) -> NDArray[np.float32]:
-        """The model that the run's seed gives."""
-        return self._initial
 
     def train(self, work: Work) -> list[Trained | Refusal]:
         """Train clients, the largest groups first."""
@@ -184,7 +173,7 @@ class Pool:
     ) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
         """Return the task's statistics, (n, S), and the loss for every test example."""
         self._shared["received"][...] = model
-        pieces = evaluation_pieces(len(self._arrays["test_y"]), self._layout, len(self._processes))
+        pieces = evaluation_pieces(len(self._arrays["test_y"]), self.layout, len(self._processes))
         self._processes.ask([{"do": "evaluate", "start": a, "stop": b} for a, b in pieces])
         return (
             np.array(self._shared["statistics"], dtype=np.float64),

@@ -41,29 +41,29 @@ class Trainer:
         What to train, and how.
     arrays
         The data, see :func:`terrafl.simulation.job.arrays_of`; read, never written.
+
+    Attributes
+    ----------
+    network
+        The network; right after construction it holds the run's initial model.
     """
 
     def __init__(self, job: Job, arrays: Arrays) -> None:
         self.job = job
         self._arrays = arrays
         _require_precision(job.precision, job.device)
-        self._network = FlatNetwork.build(
+        self.network = FlatNetwork.build(
             job.model, job.input_shape, job.num_outputs, seed=job.seed, device=job.device
         )
-        modules = self._network.module.modules()
+        modules = self.network.module.modules()
         self._has_dropout = any(isinstance(module, _DropoutNd) for module in modules)
-        batchable = is_batchable(job, self._network.module)
-        self._batched = BatchedTrainer(job, self._network.layout) if batchable else None
+        batchable = is_batchable(job, self.network.module)
+        self._batched = BatchedTrainer(job, self.network.layout) if batchable else None
         self._frozen: dict[str, FlatNetwork] = {}  # by the name of a given vector; "": received
         self._is_raw = arrays["train_x"].dtype == np.int64
         shape = (1, -1, *(1,) * (len(job.input_shape) - 1))
         self._scale = torch.tensor(job.scale, device=job.device).view(shape)
         self._offset = torch.tensor(job.offset, device=job.device).view(shape)
-
-    @property
-    def network(self) -> FlatNetwork:
-        """The network; right after construction it holds the run's initial model."""
-        return self._network
 
     @property
     def group_size(self) -> int:
@@ -81,8 +81,8 @@ class Trainer:
 
     def _train_one(self, work: Work, position: int) -> Trained:
         started, task = time.perf_counter(), work.tasks[position]
-        self._network.load(torch.from_numpy(work.received))
-        self._network.module.train()
+        self.network.load(torch.from_numpy(work.received))
+        self.network.module.train()
         batches = self._batches(task)
         given = work.given_to(position)
         correct = self._correction(work.shared, given)
@@ -91,7 +91,7 @@ class Trainer:
             totals = self._descend(batches, task.learning_rate, correct, contrast)
         seen = int((batches >= 0).sum())
         return Trained(
-            vector=self._network.to_numpy(),
+            vector=self.network.to_numpy(),
             steps=len(batches),
             measurements={name: total / seen for name, total in totals.items()},
             duration_s=time.perf_counter() - started,
@@ -99,7 +99,7 @@ class Trainer:
 
     def _correction(self, shared: Vectors, given: Vectors) -> Callable[[], None] | None:
         """Return what corrects the gradients of a client, if the algorithm does."""
-        algorithm, network = self.job.algorithm, self._network
+        algorithm, network = self.job.algorithm, self.network
         if not algorithm.corrects_gradients:
             return None
         received = [p.detach().clone() for p in network.parameters]
@@ -128,7 +128,7 @@ class Trainer:
         self, received: Vector, given: Vectors
     ) -> Callable[[Tensor, Tensor], Tensor] | None:
         """Return what the algorithm adds to the losses of a mini-batch, if it does."""
-        algorithm, network = self.job.algorithm, self._network
+        algorithm, network = self.job.algorithm, self.network
         if not algorithm.uses_features or not given:
             return None
         if not self._frozen:
@@ -185,7 +185,7 @@ class Trainer:
         contrast: Callable[[Tensor, Tensor], Tensor] | None,
     ) -> dict[str, float]:
         """Take one step per mini-batch; return the sums over examples that are needed."""
-        job, module, parameters = self.job, self._network.module, self._network.parameters
+        job, module, parameters = self.job, self.network.module, self.network.parameters
         optimizer = _optimizer(parameters, job.training, learning_rate)
         of_losses = job.of_losses
         totals = dict.fromkeys(of_losses, 0.0)
@@ -196,16 +196,15 @@ class Trainer:
                 if contrast is None:
                     losses = objective = job.task.loss(module(x), y)
                 else:
-                    outputs, features = self._network.outputs_and_features(x)
+                    outputs, features = self.network.outputs_and_features(x)
                     losses = job.task.loss(outputs, y)
                     objective = losses + contrast(x, features)
             objective.mean().backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
             if correct is not None:
                 correct()
             optimizer.step()
-            if totals:
-                for name in totals:
-                    totals[name] += float(of_losses[name](losses.detach().double()).sum())
+            for name in totals:
+                totals[name] += float(of_losses[name](losses.detach().double()).sum())
         return totals
 
     def loss(
@@ -241,14 +240,14 @@ class Trainer:
         return statistics, losses
 
     def _load_to_evaluate(self, model: NDArray[np.float32]) -> None:
-        self._network.load(torch.from_numpy(model))
-        self._network.module.eval()
+        self.network.load(torch.from_numpy(model))
+        self.network.module.eval()
 
     @torch.no_grad()
     def _outputs(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
         """Return the network's outputs and the losses."""
         with self._autocast():
-            outputs: Tensor = self._network.module(x)
+            outputs: Tensor = self.network.module(x)
             return outputs, self.job.task.loss(outputs, y).float()
 
     def _autocast(self) -> AbstractContextManager[object]:

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from terrafl.simulation.failures import train_or_fail
+from terrafl.simulation.executor import train_or_fail
 from terrafl.simulation.job import Job, Trained, TrainTask, Vectors, Work
 from terrafl.simulation.memory import SharedMemory, places_of
 from terrafl.simulation.process import Message, serve
@@ -65,7 +65,7 @@ class Worker:
             ],
         )
         answers: list[Message] = []
-        results = train_or_fail(trainer, work, trainer.job.on_client_failure)
+        results = train_or_fail(trainer.train, work, trainer.job.on_client_failure)
         for slot, result in zip(slots, results, strict=True):
             if isinstance(result, Trained):
                 shared["slots"][slot] = result.vector

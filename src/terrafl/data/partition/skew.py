@@ -1,8 +1,7 @@
 """How different the clients of a partition are, in a few numbers."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +32,7 @@ class Holdings:
     num_held: NDArray[np.int64]
 
     @classmethod
-    def of(cls, partition: Partition, labels: NDArray[np.int64]) -> Holdings:
+    def of(cls, partition: Partition, labels: NDArray[np.int64]) -> Self:
         """Measure every client of a partition, given the label of every training example."""
         sizes = partition.train.sizes()
         held = labels[partition.train.indices]

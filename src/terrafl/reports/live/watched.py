@@ -12,7 +12,6 @@ from terrafl.reports.resolved import Settings, settings_of
 from terrafl.reports.sections import Study
 from terrafl.reports.trace import Trace
 from terrafl.runs import RunFolder, Summary, Tail
-from terrafl.runs.initial_summary import initial_summary
 
 QUIET_S = 30.0
 """Seconds without news after which a run that is not finished counts as quiet."""
@@ -163,7 +162,7 @@ class Watched:
     def _read(self, path: Path, name: str) -> None:
         if path not in self.runs:
             folder = RunFolder(path)
-            initial, settings = initial_summary(folder), settings_of(folder)
+            initial, settings = Summary.initial(folder.config), settings_of(folder)
             self.runs[path] = WatchedRun(self._started, name, folder, initial, settings)
             self._started += 1
         self.runs[path].poll()
