@@ -1,17 +1,20 @@
-"""Run the cells of a table, within a time budget if one is given."""
+"""Run the cells of a table, within a time budget if one is given.
+
+How long they will take is estimated from one measured round of each method.
+"""
 
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from terrafl.errors import DataError, TerraflError
 from terrafl.experiments.config import RunConfig
+from terrafl.experiments.run import execute
 from terrafl.experiments.sweep import Cell, OnCell, sweep
-from terrafl.paper.estimate import calibrate, expected_seconds
 from terrafl.paper.plan import Planned, ScenarioMethod
-from terrafl.paper.results import keep_results
+from terrafl.paper.results import keep_results, seconds_of
 from terrafl.runs import RunFolder
 
 
@@ -128,3 +131,30 @@ def perform(
     finally:
         keep_results(places, runs, results)
     return True
+
+
+def calibrate(config: RunConfig, runs: Path) -> Mapping[str, float]:
+    """Measure one round of a method on a scenario, or read the earlier measurement.
+
+    Returns the seconds on one core, as :func:`~terrafl.paper.results.seconds_of` does.
+
+    Parameters
+    ----------
+    config
+        Any run of the method on the scenario.
+    runs
+        Where run folders go; the round is kept in ``calibration`` below it.
+    """
+    one = replace(config, rounds=1, profile="calibration")
+    run = RunFolder(runs / "calibration" / f"{one.scenario}-{one.run_name}")
+    if not run.is_complete:
+        with run:  # raises while another process measures it
+            run.discard()
+        execute(one, run.path)
+    return seconds_of(run)
+
+
+def expected_seconds(config: RunConfig, measured: Mapping[str, float]) -> float:
+    """Return the expected seconds on one core, every round taking as long as the measured one."""
+    evaluation_s = measured["evaluate"] / config.eval_every
+    return config.rounds * (measured["train"] + measured["select"] + evaluation_s)
