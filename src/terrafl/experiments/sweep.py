@@ -1,17 +1,20 @@
-"""Many runs, several at a time in separate processes; finished ones are skipped."""
+"""Many runs, several at a time in separate processes; finished ones are skipped.
+
+A process of a sweep runs this module and finishes one run after another.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from terrafl.errors import RunFolderError, TerraflError
+from terrafl.errors import RunFolderError, TerraflError, UserError
 from terrafl.experiments.config import RunConfig
 from terrafl.experiments.drift import warn_of_drift
 from terrafl.experiments.run import OnRound, execute, read_config, resume
 from terrafl.experiments.tracking import MakeTracker, Tracking
 from terrafl.runs import RunFolder
-from terrafl.simulation.process import ChildDied, Message
+from terrafl.simulation.process import ChildDied, Message, serve
 from terrafl.simulation.process_group import MOST_DEATHS, ProcessGroup
 
 
@@ -115,9 +118,27 @@ def _in_parallel(cells: Sequence[Cell], workers: int, on_round: OnCell) -> None:
             "Finished rounds are kept: run the same command again."
         ) from death
 
-    with ProcessGroup("terrafl.experiments.sweep_worker", workers) as crew:
+    with ProcessGroup("terrafl.experiments.sweep", workers) as crew:
         crew.ask(
             [{"folder": str(cell.folder), "config": cell.config.to_plain()} for cell in cells],
             on_progress=on_progress,
             give_up=give_up,
         )
+
+
+def run_cell(message: Message, answer: Callable[[Message], None]) -> None:
+    """Finish a run; send its progress after every round, and an answer at the end."""
+
+    def send_progress(done: int, planned: int, accuracy: float | None) -> None:
+        answer({"progress": [done, planned, accuracy]})
+
+    cell = Cell(Path(message["folder"]), RunConfig.from_plain(message["config"]))
+    try:
+        finish(cell, send_progress)
+    except UserError as error:
+        raise UserError(f"the run in {cell.folder} stopped: {error}") from error
+    answer({})
+
+
+if __name__ == "__main__":
+    serve(run_cell)

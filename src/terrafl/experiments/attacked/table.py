@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from statistics import fmean
 
 from terrafl.defences import KINDS, Kind
-from terrafl.experiments.attacked.plan import METHODS
-from terrafl.experiments.attacked.results import Kept
+from terrafl.experiments.attacked.plan import METHODS, Kept
 from terrafl.reports.formats import DASH, as_gap
 from terrafl.reports.tables import Row
 
