@@ -3,7 +3,7 @@
 import numpy as np
 
 from terrafl.reports import compare_runs
-from terrafl.reports.heat_figure import heat_map
+from terrafl.reports.figures import heat_map
 from terrafl.reports.looks import Pictures, own_style
 from terrafl.reports.sections import make_sections
 from terrafl.reports.trace import Trace, read_trace

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from terrafl.errors import RunFolderError
-from terrafl.reports.heat_figure import heat_map
+from terrafl.reports.figures import heat_map
 from terrafl.reports.trace import Trace, read_trace
 from terrafl.reports.tree_figure import edges_of
 from terrafl.runs import RunFolder, read_lines

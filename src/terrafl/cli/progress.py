@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from terrafl.cli.bars import item_progress
 from terrafl.experiments.run import OnRound
 from terrafl.experiments.sweep import Cell, OnCell
-from terrafl.reports.metrics import metric_named
+from terrafl.reports.formats import metric_named
 from terrafl.simulation.features import OnImages
 
 

@@ -12,7 +12,7 @@ from dataclasses import asdict
 from itertools import count
 from typing import Any
 
-from terrafl.reports.metrics import metric_named
+from terrafl.reports.formats import metric_named
 from terrafl.reports.sections import Section, Study
 from terrafl.reports.trace import Step
 
