@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from terrafl.errors import ConfigurationError, suggest
+from terrafl.errors import ConfigurationError, require_known, suggest
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
@@ -73,12 +73,8 @@ got 'fedprocks': did you mean 'fedprox'?
     if isinstance(name, str) and ":" in name:
         imported: type[Built] = _imported(name, where)
         return build(imported, rest, where)
-    if not isinstance(name, str) or name not in catalogue:
-        hint = suggest(str(name), catalogue)
-        raise ConfigurationError(
-            f"{where}.name must be one of {', '.join(catalogue)}; got {name!r}{hint}"
-        )
-    return build(catalogue[name], rest, where)
+    require_known(name, catalogue, f"{where}.name must be one of")
+    return build(catalogue[str(name)], rest, where)
 
 
 def _imported(path: str, where: str) -> type[Any]:  # Any: a class of the user

@@ -66,21 +66,17 @@ def sweep(
             on_round(cell, done, planned, accuracy)
             tracking.update(cell.folder, done)
 
-        _finish_all(cells, workers, hear)
-
-
-def _finish_all(cells: Sequence[Cell], workers: int, on_round: OnCell) -> None:
-    done = [cell for cell in cells if is_complete(cell)]
-    waiting = [cell for cell in cells if cell not in done]
-    warn_of_drift(RunFolder(cell.folder) for cell in done)
-    for cell in done:
-        on_round(cell, cell.config.rounds, cell.config.rounds, None)
-    if workers == 1 or len(waiting) < 2:
-        # Starting another process would gain nothing.
-        for cell in waiting:
-            finish(cell, partial(on_round, cell))
-    else:
-        _in_parallel(waiting, min(workers, len(waiting)), on_round)
+        finished = [cell for cell in cells if is_complete(cell)]
+        waiting = [cell for cell in cells if cell not in finished]
+        warn_of_drift(RunFolder(cell.folder) for cell in finished)
+        for cell in finished:
+            hear(cell, cell.config.rounds, cell.config.rounds, None)
+        if workers == 1 or len(waiting) < 2:
+            # Starting another process would gain nothing.
+            for cell in waiting:
+                finish(cell, partial(hear, cell))
+        else:
+            _in_parallel(waiting, min(workers, len(waiting)), hear)
 
 
 def is_complete(cell: Cell) -> bool:

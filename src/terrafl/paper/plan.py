@@ -34,10 +34,6 @@ class Profile:
     rounds: Mapping[str, int] = field(default_factory=dict)
     all_rounds: int | None = None
 
-    def rounds_of(self, dataset: str) -> int | None:
-        """Return the rounds on a data set; ``None`` for the scenario's rounds."""
-        return self.all_rounds or self.rounds.get(dataset)
-
 
 PROFILES: Mapping[str, Profile] = {
     profile.name: profile
@@ -129,7 +125,7 @@ def plan(table: Table, profile: Profile) -> list[Planned]:
     planned = []
     for column in table.columns:
         scenario = column.scenario
-        rounds = profile.rounds_of(configure(scenario=scenario).dataset)
+        rounds = profile.all_rounds or profile.rounds.get(configure(scenario=scenario).dataset)
         for seed, algorithm, row in product(profile.seeds, table.algorithms, table.rows):
             config = configure(
                 scenario=scenario,

@@ -79,7 +79,9 @@ class Trace:
         """
         match event:
             case events.Federation(ids=ids) if ids:
-                self._list_clients(event)
+                columns = (event.sizes or (), event.distances or (), event.labels or ())
+                self.federation = Clients(list(ids), *columns, listed=True)
+                self._places = {client: place for place, client in enumerate(ids)}
             case events.Cohort():
                 self._add_step(event)
             case events.Updates():
@@ -128,11 +130,6 @@ class Trace:
         """Return how often each client trained."""
         counts = Counter(client for step in self.steps for client in step.clients)
         return [counts[place] for place in range(len(self.federation.ids))]
-
-    def _list_clients(self, event: events.Federation) -> None:
-        columns = (event.sizes or (), event.distances or (), event.labels or ())
-        self.federation = Clients(list(event.ids), *columns, listed=True)
-        self._places = {client: place for place, client in enumerate(event.ids)}
 
     def _add_step(self, event: events.Cohort) -> None:
         key, steps = (event.round, event.iteration), self.steps

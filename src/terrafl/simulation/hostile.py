@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from terrafl.defences.attackers import Attackers
+from terrafl.defences.attack import Attackers
 from terrafl.federation.protocol import TrainRequest, TrainResult
 from terrafl.federation.wrapper import FederationWrapper
 from terrafl.records import Update

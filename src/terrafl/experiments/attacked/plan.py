@@ -1,21 +1,16 @@
-"""The runs of the attack benchmark, and the small file that keeps the result of each."""
+"""The runs of the attack benchmark."""
 
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import Any, Unpack
 
 from terrafl.defences import KINDS, Kind
 from terrafl.defences.guard import Guard
-from terrafl.errors import RunFolderError, require_known
+from terrafl.errors import require_known
 from terrafl.experiments.api import Settings, configure
-from terrafl.experiments.attacked.evidence import Evidence, weigh
-from terrafl.experiments.run import read_config
 from terrafl.experiments.sweep import Cell
-from terrafl.runs import RunFolder, read_events
-from terrafl.runs.atomic import write_atomically
 from terrafl.settings import to_plain
 
 
@@ -125,79 +120,3 @@ def chosen_kinds(names: Sequence[str] | None) -> list[Kind]:
     for name in names:
         require_known(name, KINDS, "attacks must be among")
     return [kind for kind in KINDS if kind in names or kind == "none"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
-    """The outcome of one run.
-
-    Parameters
-    ----------
-    method, kind, seed
-        Which run.
-    fraction
-        Share of the clients that attacks.
-    scenario, rounds
-        What was trained, and for how many rounds.
-    accuracy, mean_last_ten
-        On the pooled test set: after the last round, and of the last ten evaluations.
-    evidence
-        What the journal says about the attackers.
-    configuration
-        The whole configuration of the run; ``terrafl run`` repeats it.
-    versions
-        Versions of what the result depends on.
-    """
-
-    method: str
-    kind: Kind
-    seed: int
-    fraction: float
-    scenario: str
-    rounds: int
-    accuracy: float
-    mean_last_ten: float
-    evidence: Evidence
-    configuration: Mapping[str, Any]  # Any: what TOML can hold
-    versions: Mapping[str, str]
-
-
-def keep(run: Attacked, results: Path) -> None:
-    """Write the result of a finished run."""
-    folder = RunFolder(run.cell.folder)
-    summary, config = folder.read_summary(), read_config(folder)
-    assert config.attack is not None
-    kept = Kept(
-        method=run.method,
-        kind=run.kind,
-        seed=summary.seed,
-        fraction=config.attack.fraction,
-        scenario=summary.scenario or summary.dataset,
-        rounds=summary.rounds,
-        accuracy=summary.accuracy,
-        mean_last_ten=summary.mean_last_ten,
-        evidence=weigh(read_events(folder.journal)),
-        configuration=config.to_plain(),
-        versions=dict(summary.versions),
-    )
-    plain = asdict(kept)
-    results.mkdir(parents=True, exist_ok=True)
-    write_atomically(
-        results / f"{folder.path.name}.json", json.dumps(plain, indent=1).encode() + b"\n"
-    )
-
-
-def read_kept(results: Path) -> list[Kept]:
-    """Read all result files in a folder, in the order of their names."""
-    return [_read(path) for path in sorted(results.glob("*.json"))]
-
-
-def _read(path: Path) -> Kept:
-    try:
-        plain = json.loads(path.read_bytes())
-        kept = Kept(**plain | {"evidence": Evidence(**plain["evidence"])})
-        require_known(kept.method, METHODS, "method must be one of")
-        require_known(kept.kind, KINDS, "kind must be one of")
-    except (OSError, ValueError, TypeError, KeyError) as error:
-        raise RunFolderError(f"{path} must be a result of terrafl attack; {error}.") from error
-    return kept
