@@ -7,7 +7,7 @@ from terrafl.paper.standings import LAST_ROUND, LAST_TEN, READINGS, Reading
 from terrafl.paper.table import Block, PaperTable
 from terrafl.reports.formats import ACCURACY, DASH, listed
 from terrafl.reports.names import algorithm_name
-from terrafl.reports.verdicts import verdict
+from terrafl.reports.tables import verdict
 
 _SCORED = "Accuracy in percent, after the last round: the paper's / ours."
 _TIMED = (

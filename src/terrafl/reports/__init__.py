@@ -19,4 +19,4 @@ from terrafl.reports.tables import rows as rows
 from terrafl.reports.tables import to_csv as to_csv
 from terrafl.reports.tables import to_latex as to_latex
 from terrafl.reports.tables import to_markdown as to_markdown
-from terrafl.reports.verdicts import verdict as verdict
+from terrafl.reports.tables import verdict as verdict

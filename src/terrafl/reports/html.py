@@ -14,12 +14,10 @@ from terrafl.errors import RunFolderError
 from terrafl.reports.bundle import packed
 from terrafl.reports.collect import Unreadable
 from terrafl.reports.comparison import Comparison, compare_runs
-from terrafl.reports.estimates import Estimate
 from terrafl.reports.figures import draw_figures
-from terrafl.reports.formats import DASH, as_count, as_mean_sd, as_megabytes
+from terrafl.reports.formats import ACCURACY, as_count, as_megabytes
 from terrafl.reports.sections import Section, make_sections
-from terrafl.reports.tables import rows, to_csv, to_latex, to_markdown
-from terrafl.reports.verdicts import verdict
+from terrafl.reports.tables import rows, to_csv, to_latex, to_markdown, verdict
 from terrafl.runs.atomic import write_atomically
 
 SCRIPTS = (
@@ -179,15 +177,11 @@ def _render(template: str, **values: object) -> str:
     environment.filters |= {
         "count": as_count,
         "megabytes": as_megabytes,
-        "estimate": _estimate,
+        "estimate": ACCURACY.mean,
         "verdict": verdict,
         "versions_of": _versions,
     }
     return environment.get_template(template).render(values)
-
-
-def _estimate(value: Estimate | None) -> str:
-    return as_mean_sd(value.mean, value.sd) if value else DASH
 
 
 def _versions(sections: Sequence[Section]) -> dict[str, str]:

@@ -10,8 +10,7 @@ from typing import TypeVar
 from terrafl.errors import RunFolderError
 from terrafl.reports.collect import Run, Unreadable
 from terrafl.reports.comparison import Comparison, Group
-from terrafl.reports.fairness import Fairness, fairness_of
-from terrafl.reports.trace import Trace, read_trace
+from terrafl.reports.trace import Fairness, Trace, fairness_of, read_trace
 from terrafl.runs import RunFolder
 from terrafl.runs.config_file import read_settings
 
