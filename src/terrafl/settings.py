@@ -59,10 +59,11 @@ def named(catalogue: Mapping[str, type[Built]], plain: Mapping[str, object], whe
 
     Examples
     --------
-    >>> from terrafl.algorithms import ALGORITHMS
-    >>> named(ALGORITHMS, {"name": "fedprox", "mu": 0.5}, "algorithm")
+    >>> from terrafl.algorithms import FedAvg, FedProx
+    >>> algorithms = {"fedavg": FedAvg, "fedprox": FedProx}
+    >>> named(algorithms, {"name": "fedprox", "mu": 0.5}, "algorithm")
     FedProx(mu=0.5)
-    >>> named(ALGORITHMS, {"name": "fedprocks"}, "algorithm")
+    >>> named(algorithms, {"name": "fedprocks"}, "algorithm")
     Traceback (most recent call last):
     ...
     terrafl.errors.ConfigurationError: algorithm.name must be one of fedavg, fedprox; \

@@ -7,7 +7,7 @@ words claim no more than the numbers.
 import csv
 import io
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from terrafl.reports.comparison import Comparison, Group, Method
@@ -91,25 +91,32 @@ def to_csv(rows: Sequence[Mapping[str, object]]) -> str:
     return text.getvalue()
 
 
+def markdown_table(
+    heads: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1
+) -> list[str]:
+    """Return the lines of a table whose first columns are aligned left, the others right."""
+    rule = [":--"] * left + ["--:"] * (len(heads) - left)
+    return [f"| {' | '.join(cells)} |" for cells in (heads, rule, *rows)]
+
+
 def to_markdown(comparison: Comparison) -> str:
     """Return one table per problem and algorithm."""
     return "\n".join("\n".join(_markdown_group(group)) for group in comparison.groups)
 
 
-def _markdown_group(group: Group) -> Iterator[str]:
-    yield f"### {_in_markdown(_title(group))}\n"
-    yield (
-        "| Method | Seeds | After the last round | Difference to the best "
-        f"| At {as_count(group.budget)} client updates | Difference to the best | Client updates |"
-    )
-    yield "| :-- | --: | --: | --: | --: | --: | --: |"
+def _markdown_group(group: Group) -> list[str]:
+    heads = ["Method", "Seeds"]
+    for when in ("After the last round", f"At {as_count(group.budget)} client updates"):
+        heads += [when, "Difference to the best"]
+    rows = []
     for method in group.methods:
         cells = [_in_markdown(method.name), as_count(len(method.seeds))]
         for score in (method.last_round, method.equal_updates):
             mean, gap = group.metric.mean(score.estimate), group.metric.gap(score.to_best)
             cells += [MARKDOWN.mark(mean, score.rank), gap]
-        yield f"| {' | '.join([*cells, as_count(method.costs.client_updates)])} |"
-    yield ""
+        rows.append([*cells, as_count(method.costs.client_updates)])
+    table = markdown_table([*heads, "Client updates"], rows)
+    return [f"### {_in_markdown(_title(group))}\n", *table, ""]
 
 
 def to_latex(comparison: Comparison) -> str:

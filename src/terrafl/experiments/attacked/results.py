@@ -23,7 +23,7 @@ from terrafl.errors import RunFolderError, require_known
 from terrafl.experiments.attacked.plan import METHODS, Attacked
 from terrafl.experiments.run import read_config
 from terrafl.reports.formats import DASH, as_gap
-from terrafl.reports.tables import Row
+from terrafl.reports.tables import Row, markdown_table
 from terrafl.runs import RunFolder, read_events
 from terrafl.runs.atomic import write_atomically
 from terrafl.runs.events import Attackers, Averaged, Cohort, Event, Guarded, Refused
@@ -254,14 +254,8 @@ def _row(method: str, kind: Kind, kept: Sequence[Kept]) -> Row:
 
 def attack_markdown(rows: Sequence[Row]) -> str:
     """Return the rows as a Markdown table."""
-    lines = [
-        "| " + " | ".join(_HEADERS.values()) + " |",
-        "| :-- | :-- |" + " --: |" * (len(_HEADERS) - 2),
-    ]
-    for row in rows:
-        cells = [_shown(name, row) for name in _HEADERS]
-        lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines) + "\n"
+    cells = [[_shown(name, row) for name in _HEADERS] for row in rows]
+    return "\n".join([*markdown_table([*_HEADERS.values()], cells, left=2), ""])
 
 
 def _shown(name: str, row: Row) -> str:
