@@ -177,11 +177,7 @@ def make_sections(comparison: Comparison, studied: Callable[[Run], Study] = stud
         for group in comparison.groups
     )
     return [
-        Section(
-            slug,
-            group,
-            tuple(tuple(studied(run) for run in method.runs) for method in group.methods),
-        )
+        Section(slug, group, tuple(tuple(map(studied, method.runs)) for method in group.methods))
         for slug, group in zip(slugs, comparison.groups, strict=True)
     ]
 

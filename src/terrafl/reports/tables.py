@@ -142,14 +142,10 @@ def to_latex(comparison: Comparison) -> str:
 
 def _title(group: Group) -> str:
     problem = group.problem
-    words = [
-        problem.name,
-        problem.model,
-        problem.profile,
-        algorithm_name(group.algorithm, group.algorithm_variant),
-    ]
+    algorithm = algorithm_name(group.algorithm, group.algorithm_variant)
     score = "" if group.metric.is_percent else group.metric.name
-    return ", ".join(filter(None, [*words, score]))
+    words = [problem.name, problem.model, problem.profile, algorithm, score]
+    return ", ".join(filter(None, words))
 
 
 Rival = tuple[str, Difference | None]
@@ -201,9 +197,8 @@ def _noise(rivals: Sequence[Rival], whose: str) -> str:
     judged = [(name, gap) for name, gap in rivals if gap and gap.within_noise is not None]
     if not judged:
         one = all(gap and gap.num_seeds == 1 for _, gap in rivals)
-        return (
-            f"{'one seed' if one else 'no two common seeds'}: no statement about noise can be made"
-        )
+        seeds = "one seed" if one else "no two common seeds"
+        return f"{seeds}: no statement about noise can be made"
     within = [name for name, gap in judged if gap.within_noise]
     behind = [name for name, gap in judged if not gap.within_noise and gap.mean < 0]
     # Only where seeds differ between methods can one beat the leader on the seeds they share.

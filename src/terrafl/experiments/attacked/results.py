@@ -90,15 +90,6 @@ def weigh(events: Iterable[Event]) -> Evidence:
                 done["refused"].add((event.round, event.iteration, event.client))
             case Guarded():
                 done[event.action].add((event.round, event.iteration, event.client))
-    return _summed_up(hostile, shares, sent, done)
-
-
-def _summed_up(
-    hostile: frozenset[str],
-    shares: Mapping[tuple[str, int], float],
-    sent: list[Place],
-    done: Mapping[str, set[Place]],
-) -> Evidence:
     by_client: dict[str, list[float]] = defaultdict(list)
     for (client, _), share in shares.items():
         by_client[client].append(share)
@@ -178,11 +169,9 @@ def keep(run: Attacked, results: Path) -> None:
         configuration=config.to_plain(),
         versions=dict(summary.versions),
     )
-    plain = asdict(kept)
+    text = json.dumps(asdict(kept), indent=1) + "\n"
     results.mkdir(parents=True, exist_ok=True)
-    write_atomically(
-        results / f"{folder.path.name}.json", json.dumps(plain, indent=1).encode() + b"\n"
-    )
+    write_atomically(results / f"{folder.path.name}.json", text.encode())
 
 
 def read_kept(results: Path) -> list[Kept]:
