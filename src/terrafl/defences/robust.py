@@ -25,6 +25,11 @@ from terrafl.defences.guard.updates import squared_distance
 from terrafl.errors import ConfigurationError, require
 from terrafl.records import Floats, Update, Vector
 
+_BLOCK = 1 << 14
+
+Sorted = NDArray[np.float32]
+"""Models by coordinates, every column in rising order."""
+
 
 @runtime_checkable
 class Aggregation(Protocol):
@@ -89,12 +94,6 @@ def require_tolerable(aggregation: Aggregation, smallest_cohort: int, why: str) 
             f"{aggregation.name} to tolerate {crowd} in each; got cohorts of {smallest_cohort} "
             f"({why}): tolerate fewer, or keep cohorts larger."
         )
-
-
-_BLOCK = 1 << 14
-
-Sorted = NDArray[np.float32]
-"""Models by coordinates, every column in rising order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,6 +32,10 @@ MOST_CELLS = 400
 
 What = Literal["participation", "norm"]
 
+HARD, EASY, RANGE = "#D55E00", "#9db4c8", "#0072b2"
+PITCH = 1.85
+"""From the foot of one iteration to the next, in heights of the tallest bar."""
+
 
 def draw_figures(section: Section) -> dict[str, Pictures]:
     """Draw a section, by name of figure; figures without data are left out.
@@ -188,11 +192,6 @@ def heat_figure(section: Section, what: What) -> Figure:
     figure.supxlabel("Rounds")
     figure.supylabel("Clients, largest first")
     return figure
-
-
-HARD, EASY, RANGE = "#D55E00", "#9db4c8", "#0072b2"
-PITCH = 1.85
-"""From the foot of one iteration to the next, in heights of the tallest bar."""
 
 
 def tree_figure(study: Study, round_number: int) -> Figure:
