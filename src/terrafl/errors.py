@@ -5,7 +5,7 @@ A message says what must hold, what was got, and what to do.
 
 import difflib
 import traceback
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import ClassVar
 
@@ -53,7 +53,7 @@ def require(condition: bool, name: str, got: object, must: str) -> None:
         raise ConfigurationError(f"{name} must be {must}; got {got!r}.")
 
 
-def require_known(name: str, known: Collection[str], what: str) -> None:
+def require_known(name: object, known: Iterable[str], what: str) -> None:
     """Raise unless a name is known; ``what`` is the subject of the message.
 
     Examples
@@ -64,8 +64,8 @@ def require_known(name: str, known: Collection[str], what: str) -> None:
     terrafl.errors.ConfigurationError: dataset must be one of digits, har; got 'digit': \
 did you mean 'digits'?
     """
-    if name not in known:
-        hint = suggest(name, known)
+    if name not in list(known):  # a list: not everything that a file can hold is hashable
+        hint = suggest(str(name), known)
         raise ConfigurationError(f"{what} {', '.join(known)}; got {name!r}{hint}")
 
 

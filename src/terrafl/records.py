@@ -1,11 +1,9 @@
 """The records that all rooms exchange: reports, updates, refusals and cohorts. numpy only."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Final, Protocol, TypeAlias
+from typing import Final, Protocol, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +17,7 @@ Floats = NDArray[np.float64]
 Positions = NDArray[np.intp]
 """Where clients stand in a population."""
 
-Measured: TypeAlias = "float | NDArray[np.floating]"
+Measured = float | NDArray[np.floating]
 """The value of a measurement in a report."""
 
 Json: TypeAlias = "str | int | float | bool | Sequence[Json] | Mapping[str, Json] | None"
@@ -60,7 +58,7 @@ class Population:
         require(smallest >= 1, "sizes", smallest, "at least 1 example for every client")
 
     @classmethod
-    def of(cls, sizes: Mapping[str, int]) -> Population:
+    def of(cls, sizes: Mapping[str, int]) -> Self:
         """Build a population from a mapping of client ids to sizes."""
         ids = sorted(sizes)
         return cls(np.array(ids, dtype=np.str_), np.array([sizes[i] for i in ids], dtype=np.int64))
@@ -140,7 +138,7 @@ class Report:
             return value
         return self.extra.get(name)
 
-    def with_values(self, values: Mapping[str, Measured | None]) -> Report:
+    def with_values(self, values: Mapping[str, Measured | None]) -> Self:
         """Return this report with these measurements."""
         own = {name: value for name, value in values.items() if name in MEASURED_FIELDS}
         extra = {name: value for name, value in values.items() if name not in MEASURED_FIELDS}
@@ -275,7 +273,7 @@ class Cohort:
     weights: tuple[float, ...] = ()
 
     @classmethod
-    def of(cls, client_ids: Iterable[str], why: Mapping[str, Json] | None = None) -> Cohort:
+    def of(cls, client_ids: Iterable[str], why: Mapping[str, Json] | None = None) -> Self:
         """Collect ids, repeated ones counted, in string order.
 
         Examples
@@ -288,9 +286,7 @@ class Cohort:
         return cls(clients, tuple(counts[c] for c in clients), why or {})
 
     @classmethod
-    def weighted(
-        cls, weights: Mapping[str, float], why: Mapping[str, Json] | None = None
-    ) -> Cohort:
+    def weighted(cls, weights: Mapping[str, float], why: Mapping[str, Json] | None = None) -> Self:
         """Collect clients with given weights, in string order.
 
         Examples

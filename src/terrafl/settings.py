@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from terrafl.errors import ConfigurationError, suggest
+from terrafl.errors import ConfigurationError, require_known, suggest
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
@@ -59,10 +59,11 @@ def named(catalogue: Mapping[str, type[Built]], plain: Mapping[str, object], whe
 
     Examples
     --------
-    >>> from terrafl.algorithms import ALGORITHMS
-    >>> named(ALGORITHMS, {"name": "fedprox", "mu": 0.5}, "algorithm")
+    >>> from terrafl.algorithms import FedAvg, FedProx
+    >>> algorithms = {"fedavg": FedAvg, "fedprox": FedProx}
+    >>> named(algorithms, {"name": "fedprox", "mu": 0.5}, "algorithm")
     FedProx(mu=0.5)
-    >>> named(ALGORITHMS, {"name": "fedprocks"}, "algorithm")
+    >>> named(algorithms, {"name": "fedprocks"}, "algorithm")
     Traceback (most recent call last):
     ...
     terrafl.errors.ConfigurationError: algorithm.name must be one of fedavg, fedprox; \
@@ -73,12 +74,8 @@ got 'fedprocks': did you mean 'fedprox'?
     if isinstance(name, str) and ":" in name:
         imported: type[Built] = _imported(name, where)
         return build(imported, rest, where)
-    if not isinstance(name, str) or name not in catalogue:
-        hint = suggest(str(name), catalogue)
-        raise ConfigurationError(
-            f"{where}.name must be one of {', '.join(catalogue)}; got {name!r}{hint}"
-        )
-    return build(catalogue[name], rest, where)
+    require_known(name, catalogue, f"{where}.name must be one of")
+    return build(catalogue[str(name)], rest, where)
 
 
 def _imported(path: str, where: str) -> type[Any]:  # Any: a class of the user

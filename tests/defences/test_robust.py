@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from made_updates import an_update
 
 from terrafl.algorithms import FedAvg, FedProx
-from terrafl.defences.robust import AGGREGATIONS, Krum, Median, MultiKrum, TrimmedMean
-from terrafl.defences.robust.krum import krum_scores
+from terrafl.defences.robust import AGGREGATIONS, Krum, Median, MultiKrum, TrimmedMean, krum_scores
 from terrafl.errors import ConfigurationError
 from terrafl.experiments.config import resolve
 

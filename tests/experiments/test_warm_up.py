@@ -6,10 +6,9 @@ from types import SimpleNamespace
 import pytest
 
 from terrafl.errors import DataError
-from terrafl.experiments import assemble, warm_up
-from terrafl.experiments.assemble import load_data
+from terrafl.experiments import warm_up
 from terrafl.experiments.config import resolve
-from terrafl.experiments.warm_up import read_data
+from terrafl.experiments.warm_up import load_data, read_data
 from terrafl.models import BACKBONES
 from terrafl.models.backbones.weights import WeightsFile
 from terrafl.simulation.features import require_weights
@@ -35,9 +34,8 @@ def read(monkeypatch):
         names.append(name)
         return SimpleNamespace(name=name)
 
-    for module in (warm_up, assemble):
-        monkeypatch.setattr(module, "load", load)
-    monkeypatch.setattr(assemble, "with_features", lambda dataset, *_, **options: dataset)
+    monkeypatch.setattr(warm_up, "load", load)
+    monkeypatch.setattr(warm_up, "with_features", lambda dataset, *_, **options: dataset)
     return names
 
 

@@ -8,8 +8,7 @@ import pytest
 from terrafl.errors import ConfigurationError
 from terrafl.experiments.config_layers import scenario_names
 from terrafl.paper.catalog import read_table, table_names
-from terrafl.paper.plan import chosen, plan
-from terrafl.paper.profiles import PROFILES, profile_named
+from terrafl.paper.plan import PROFILES, chosen, plan, profile_named
 from terrafl.selection import Terraform
 
 

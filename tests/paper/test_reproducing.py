@@ -9,14 +9,11 @@ from dataclasses import replace
 import pytest
 
 from terrafl.paper.catalog import Column, Row, Table
-from terrafl.paper.estimate import expected_seconds
-from terrafl.paper.export import paper_csv
+from terrafl.paper.export import paper_csv, write_table
 from terrafl.paper.gather import gather
 from terrafl.paper.markdown import paper_markdown
-from terrafl.paper.perform import perform, prepare
-from terrafl.paper.plan import plan
-from terrafl.paper.profiles import PROFILES, Profile
-from terrafl.paper.write import write_table
+from terrafl.paper.perform import expected_seconds, perform, prepare
+from terrafl.paper.plan import PROFILES, Profile, plan
 
 ROWS = (Row("Random", "random"), Row("Terraform", "terraform"))
 TABLE = Table(

@@ -6,7 +6,7 @@ from importlib.resources import files
 
 import pytest
 
-from terrafl.reports.assets import SCRIPTS, load_assets
+from terrafl.reports.html import SCRIPTS, load_assets
 
 PAGE = files("terrafl.reports") / "page"
 

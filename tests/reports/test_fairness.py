@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from terrafl.reports.fairness import fairness_of, gini, worst_decile
-from terrafl.reports.trace import Trace, read_trace
+from terrafl.reports.trace import Trace, fairness_of, gini, read_trace, worst_decile
 from terrafl.runs import RunFolder
 
 

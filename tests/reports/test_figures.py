@@ -3,11 +3,10 @@
 import numpy as np
 
 from terrafl.reports import compare_runs
-from terrafl.reports.heat_figure import heat_map
+from terrafl.reports.figures import edges_of, heat_map, tree_figure
 from terrafl.reports.looks import Pictures, own_style
 from terrafl.reports.sections import make_sections
 from terrafl.reports.trace import Trace, read_trace
-from terrafl.reports.tree_figure import edges_of, tree_figure
 from terrafl.runs import RunFolder
 from terrafl.runs.events import Cohort, Updates
 

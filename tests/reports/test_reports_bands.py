@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from terrafl.reports.bands import average_curves
+from terrafl.reports.curves import average_curves
 
 
 def test_curves_evaluated_alike_are_averaged_without_interpolation():

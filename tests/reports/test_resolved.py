@@ -3,7 +3,7 @@
 import pytest
 
 from terrafl.errors import RunFolderError
-from terrafl.reports.resolved import resolve_settings, settings_of
+from terrafl.reports.sections import resolve_settings, settings_of
 from terrafl.runs import RunFolder
 
 

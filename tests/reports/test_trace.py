@@ -7,9 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from terrafl.errors import RunFolderError
-from terrafl.reports.heat_figure import heat_map
+from terrafl.reports.figures import edges_of, heat_map
 from terrafl.reports.trace import Trace, read_trace
-from terrafl.reports.tree_figure import edges_of
 from terrafl.runs import RunFolder, read_lines
 from terrafl.runs.events import (
     Cohort,

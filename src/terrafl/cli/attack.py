@@ -10,8 +10,7 @@ from terrafl.cli.compare import numbers
 from terrafl.cli.progress import cell_progress
 from terrafl.defences import KINDS
 from terrafl.experiments.attacked.plan import METHODS, Attacked, chosen_kinds, chosen_methods, plan
-from terrafl.experiments.attacked.results import keep, read_kept
-from terrafl.experiments.attacked.table import attack_markdown, attack_rows
+from terrafl.experiments.attacked.results import attack_markdown, attack_rows, keep, read_kept
 from terrafl.experiments.sweep import sweep
 from terrafl.reports.tables import to_csv
 from terrafl.runs import RunFolder

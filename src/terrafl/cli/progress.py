@@ -10,7 +10,7 @@ from terrafl.experiments.config import RunConfig
 from terrafl.experiments.run import OnRound
 from terrafl.experiments.sweep import Cell, OnCell
 from terrafl.experiments.warm_up import compute_features, read_data
-from terrafl.reports.metrics import metric_named
+from terrafl.reports.formats import metric_named
 
 
 @contextmanager

@@ -16,12 +16,11 @@ from terrafl.cli.progress import prepare as prepare_data
 from terrafl.errors import ConfigurationError
 from terrafl.experiments.config import RunConfig
 from terrafl.paper.catalog import read_table, table_names
+from terrafl.paper.export import write_table
 from terrafl.paper.gather import gather
 from terrafl.paper.markdown import paper_markdown
 from terrafl.paper.perform import perform, prepare
-from terrafl.paper.plan import Planned, chosen, plan
-from terrafl.paper.profiles import PROFILES, SHOWN, profile_named
-from terrafl.paper.write import write_table
+from terrafl.paper.plan import PROFILES, SHOWN, Planned, chosen, plan, profile_named
 
 _SPENT = "the time budget is used up; run the same command again to resume"
 

@@ -11,7 +11,7 @@ from terrafl.experiments import run as runs
 from terrafl.experiments.api import configure
 from terrafl.experiments.result import Result
 from terrafl.experiments.tracking import Tracking
-from terrafl.reports.metrics import metric_named
+from terrafl.reports.formats import metric_named
 from terrafl.runs import RunFolder
 
 

@@ -10,8 +10,7 @@ from rich.text import Text
 from terrafl.experiments.compared import Compared
 from terrafl.reports import Group, verdict
 from terrafl.reports.estimates import Score
-from terrafl.reports.formats import as_count
-from terrafl.reports.metrics import Metric
+from terrafl.reports.formats import Metric, as_count
 
 
 def show_comparison(compared: Compared, *, as_json: bool) -> None:

@@ -2,9 +2,9 @@
 
 from terrafl.defences.attack import KINDS as KINDS
 from terrafl.defences.attack import Attack as Attack
+from terrafl.defences.attack import Attackers as Attackers
 from terrafl.defences.attack import Kind as Kind
-from terrafl.defences.attackers import Attackers as Attackers
-from terrafl.defences.attackers import draw_attackers as draw_attackers
+from terrafl.defences.attack import draw_attackers as draw_attackers
 from terrafl.defences.guard import Guard as Guard
 from terrafl.defences.intake import Intake as Intake
 from terrafl.defences.protocol import Defence as Defence

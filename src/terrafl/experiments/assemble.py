@@ -1,22 +1,23 @@
 """From a configuration to a trained model: the simulation put together."""
 
 import json
-from collections.abc import Callable
 from contextlib import ExitStack
-from functools import partial
+from typing import cast
 
 import numpy as np
 from safetensors.numpy import save as to_safetensors
 
-from terrafl.data import Dataset, FederatedData, load
+from terrafl.data import FederatedData
 from terrafl.data.federated import with_flipped_labels
 from terrafl.defences import Attackers, draw_attackers
 from terrafl.errors import ConfigurationError, RunFolderError
 from terrafl.experiments.config import RunConfig
 from terrafl.experiments.drift import Drift, conditions, stored_versions
 from terrafl.experiments.run import OnRound
+from terrafl.experiments.warm_up import load_data
 from terrafl.federation.loop import Loop
 from terrafl.federation.plan import MOST_ITERATIONS, Plan
+from terrafl.federation.protocol import Federation
 from terrafl.federation.record import Record
 from terrafl.federation.state import RunState
 from terrafl.models import MODELS
@@ -26,23 +27,10 @@ from terrafl.runs.atomic import write_atomically
 from terrafl.runs.checkpoint import Checkpoint
 from terrafl.seeds import stream
 from terrafl.simulation.executor import Executor
-from terrafl.simulation.features import OnImages, require_weights, with_features
 from terrafl.simulation.federation import SimulatedFederation, federation_event
 from terrafl.simulation.hostile import Hostile
 from terrafl.simulation.job import Job, arrays_of
 from terrafl.simulation.pool import Pool
-
-
-def load_data(
-    config: RunConfig, workers: int = 1, on_images: OnImages = lambda done, total: None
-) -> Dataset:
-    """Load the data set, as the backbone's features if there is one."""
-    if config.backbone is not None:
-        require_weights(config.dataset, config.backbone)
-    dataset = load(config.dataset, generator=stream(config.seed, "data"))
-    if config.backbone is None:
-        return dataset
-    return with_features(dataset, config.backbone, workers=workers, on_images=on_images)
 
 
 def federate(config: RunConfig, workers: int = 1) -> FederatedData:
@@ -61,10 +49,10 @@ def federate(config: RunConfig, workers: int = 1) -> FederatedData:
 def train(
     folder: RunFolder,
     config: RunConfig,
-    *,
     workers: int,
     on_round: OnRound,
     checkpoint_every_s: float,
+    *,
     start: Checkpoint | None = None,
     drift: Drift | None = None,
 ) -> Summary:
@@ -136,15 +124,15 @@ def train(
 
 def _federation(
     config: RunConfig, data: FederatedData, executor: Executor, attacking: tuple[str, ...]
-) -> SimulatedFederation:
+) -> Federation:
     """Return the simulated clients, some of which may attack."""
-    make: Callable[..., SimulatedFederation] = SimulatedFederation
-    if config.attack is not None:
-        attackers = Attackers(config.attack, attacking, executor.initial_model)
-        make = partial(Hostile, attackers=attackers)
-    return make(
+    honest = SimulatedFederation(
         data=data, executor=executor, training=config.training, seed=config.seed, task=config.task
     )
+    if config.attack is None:
+        return honest
+    attackers = Attackers(config.attack, attacking, executor.initial_model)
+    return cast("Federation", Hostile(honest, attackers))  # it hands the rest through
 
 
 def _require_same_data(folder: RunFolder, federation: events.Federation) -> None:

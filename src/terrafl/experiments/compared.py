@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from terrafl.reports import Comparison, Group, Method, Row, compare_runs, rows
+from terrafl import reports
 from terrafl.reports.formats import listed
 from terrafl.runs.temporary import TemporaryFolder
 
@@ -30,33 +30,31 @@ class Compared:
     """
 
     folders: tuple[Path, ...]
-    comparison: Comparison
+    comparison: reports.Comparison
     _temporary: TemporaryFolder | None = None
 
     @classmethod
     def read(cls, folders: Sequence[Path], temporary: TemporaryFolder | None = None) -> Compared:
         """Compare finished runs."""
-        return cls(tuple(folders), compare_runs(folders), temporary)
+        return cls(tuple(folders), reports.compare_runs(folders), temporary)
 
     @property
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[reports.Row]:
         """The table."""
-        return rows(self.comparison)
+        return reports.rows(self.comparison)
 
-    def __iter__(self) -> Iterator[Row]:
+    def __iter__(self) -> Iterator[reports.Row]:
         return iter(self.rows)
 
     def __len__(self) -> int:
         return len(self.rows)
 
-    def __getitem__(self, index: int) -> Row:
+    def __getitem__(self, index: int) -> reports.Row:
         return self.rows[index]
 
     def plot(self, path: Path | str | None = None) -> Figure:
         """Draw the score per round and per client update; save it if a path is given."""
-        from terrafl.reports import plot_runs
-
-        return plot_runs(self.folders, path)
+        return reports.plot_runs(self.folders, path)
 
     def report(
         self,
@@ -73,9 +71,7 @@ class Compared:
         on_section
             Called with the number of sections drawn, and of all sections.
         """
-        from terrafl.reports import write_report
-
-        return write_report(self.folders, Path(out), on_section=on_section)
+        return reports.write_report(self.folders, Path(out), on_section=on_section)
 
     def __repr__(self) -> str:
         groups = [
@@ -87,11 +83,9 @@ class Compared:
         return f"Compared({'; '.join(groups)}; mean {listed([*names])} after the last round)"
 
     def _repr_html_(self) -> str:
-        from terrafl.reports import html_table
-
-        return html_table(self.comparison)
+        return reports.html_table(self.comparison)
 
 
-def _score(group: Group, method: Method) -> str:
+def _score(group: reports.Group, method: reports.Method) -> str:
     estimate = method.last_round.estimate
     return group.metric.in_words(estimate.mean) if estimate else "unknown"

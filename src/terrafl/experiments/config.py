@@ -4,13 +4,11 @@ A configuration is resolved in layers, each overriding the one below: a scenario
 has a default one), a file, and single settings from the command line or from Python.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import Any, Self
 
 from terrafl.algorithms import ALGORITHMS, Algorithm
 from terrafl.algorithms.server_average import ServerAverage
@@ -153,7 +151,7 @@ class RunConfig:
         }
 
     @classmethod
-    def from_plain(cls, plain: Plain) -> RunConfig:
+    def from_plain(cls, plain: Plain) -> Self:
         """Build a configuration from what :meth:`to_plain` returned, without any scenario."""
         given = dict(plain)
         if given.get("guard") is False:
@@ -161,7 +159,7 @@ class RunConfig:
         parts = {key: _part(key, given) for key in _PARTS if key in given or key not in _OPTIONAL}
         return build(cls, given | parts, "configuration")
 
-    def fresh(self) -> RunConfig:
+    def fresh(self) -> Self:
         """Return an equal configuration with new parts, which have not learned anything yet."""
         return replace(self, **{key: replace(part) for key, part in self.parts.items()})
 

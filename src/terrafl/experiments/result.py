@@ -52,8 +52,7 @@ class Result:
 
     def __repr__(self) -> str:
         s = self.summary
-        is_share = s.metric == "accuracy"
-        score = f"{s.accuracy:.2%}" if is_share else f"{s.accuracy:.4f}"
+        score = f"{s.accuracy:.2%}" if s.metric == "accuracy" else f"{s.accuracy:.4f}"
         return (
             f"Result({s.selector} with {s.algorithm} on {s.scenario or s.dataset}, seed {s.seed}: "
             f"{s.metric} {score} after {s.rounds} rounds, {s.client_updates} client updates)"

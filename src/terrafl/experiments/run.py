@@ -55,13 +55,7 @@ def execute(
         _begin(folder, config)
         remember(config.parts.values())
         try:
-            summary = train(
-                folder,
-                config,
-                workers=workers,
-                on_round=on_round,
-                checkpoint_every_s=checkpoint_every_s,
-            )
+            summary = train(folder, config, workers, on_round, checkpoint_every_s)
         except UserError:
             if not folder.checkpoints.exists():
                 folder.discard()  # nothing was trained
@@ -123,13 +117,7 @@ def resume(
         if start is None:
             _begin(folder, config)  # with the current versions
         summary = train(
-            folder,
-            config,
-            workers=workers,
-            on_round=on_round,
-            checkpoint_every_s=checkpoint_every_s,
-            start=start,
-            drift=drift,
+            folder, config, workers, on_round, checkpoint_every_s, start=start, drift=drift
         )
     return Result(config, summary, folder)
 

@@ -1,17 +1,20 @@
-"""Many runs, several at a time in separate processes; finished ones are skipped."""
+"""Many runs, several at a time in separate processes; finished ones are skipped.
+
+A process of a sweep runs this module and finishes one run after another.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from terrafl.errors import RunFolderError, TerraflError
+from terrafl.errors import RunFolderError, TerraflError, UserError
 from terrafl.experiments.config import RunConfig
 from terrafl.experiments.drift import warn_of_drift
 from terrafl.experiments.run import OnRound, execute, read_config, resume
 from terrafl.experiments.tracking import MakeTracker, Tracking
 from terrafl.runs import RunFolder
-from terrafl.simulation.process import ChildDied, Message
+from terrafl.simulation.process import ChildDied, Message, serve
 from terrafl.simulation.process_group import MOST_DEATHS, ProcessGroup
 
 
@@ -63,21 +66,17 @@ def sweep(
             on_round(cell, done, planned, accuracy)
             tracking.update(cell.folder, done)
 
-        _finish_all(cells, workers, hear)
-
-
-def _finish_all(cells: Sequence[Cell], workers: int, on_round: OnCell) -> None:
-    done = [cell for cell in cells if is_complete(cell)]
-    waiting = [cell for cell in cells if cell not in done]
-    warn_of_drift(RunFolder(cell.folder) for cell in done)
-    for cell in done:
-        on_round(cell, cell.config.rounds, cell.config.rounds, None)
-    if workers == 1 or len(waiting) < 2:
-        # Starting another process would gain nothing.
-        for cell in waiting:
-            finish(cell, partial(on_round, cell))
-    else:
-        _in_parallel(waiting, min(workers, len(waiting)), on_round)
+        finished = [cell for cell in cells if is_complete(cell)]
+        waiting = [cell for cell in cells if cell not in finished]
+        warn_of_drift(RunFolder(cell.folder) for cell in finished)
+        for cell in finished:
+            hear(cell, cell.config.rounds, cell.config.rounds, None)
+        if workers == 1 or len(waiting) < 2:
+            # Starting another process would gain nothing.
+            for cell in waiting:
+                finish(cell, partial(hear, cell))
+        else:
+            _in_parallel(waiting, min(workers, len(waiting)), hear)
 
 
 def is_complete(cell: Cell) -> bool:
@@ -115,9 +114,27 @@ def _in_parallel(cells: Sequence[Cell], workers: int, on_round: OnCell) -> None:
             "Finished rounds are kept: run the same command again."
         ) from death
 
-    with ProcessGroup("terrafl.experiments.sweep_worker", workers) as crew:
+    with ProcessGroup("terrafl.experiments.sweep", workers) as crew:
         crew.ask(
             [{"folder": str(cell.folder), "config": cell.config.to_plain()} for cell in cells],
             on_progress=on_progress,
             give_up=give_up,
         )
+
+
+def run_cell(message: Message, answer: Callable[[Message], None]) -> None:
+    """Finish a run; send its progress after every round, and an answer at the end."""
+
+    def send_progress(done: int, planned: int, accuracy: float | None) -> None:
+        answer({"progress": [done, planned, accuracy]})
+
+    cell = Cell(Path(message["folder"]), RunConfig.from_plain(message["config"]))
+    try:
+        finish(cell, send_progress)
+    except UserError as error:
+        raise UserError(f"the run in {cell.folder} stopped: {error}") from error
+    answer({})
+
+
+if __name__ == "__main__":
+    serve(run_cell)

@@ -6,14 +6,13 @@ is loaded already, or if this user has run the same source before.
 """
 
 import contextlib
-import hashlib
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from terrafl.errors import RunFolderError
-from terrafl.folders import user_cache
+from terrafl.errors import DataError, RunFolderError
+from terrafl.folders import sha256_of, user_cache
 from terrafl.provenance import source_files
 
 
@@ -40,16 +39,16 @@ def require_trust(plain: Mapping[str, Any], source: Path) -> None:  # Any: what 
 def remember(parts: Iterable[object]) -> None:
     """Note that this user runs the source of these parts, where they are the user's."""
     for file in source_files(parts).values():
-        with contextlib.suppress(OSError):  # without a cache, the user will be asked again
+        with contextlib.suppress(OSError, DataError):  # then the user will be asked again
             _store().mkdir(parents=True, exist_ok=True)
-            (_store() / _digest(file)).touch()
+            (_store() / sha256_of(file)).touch()
 
 
 def _is_known(module: str) -> bool:
     if module in sys.modules:
         return True
     file = _found(module)
-    return file is not None and (_store() / _digest(file)).exists()
+    return file is not None and (_store() / sha256_of(file)).exists()
 
 
 def _found(module: str) -> Path | None:
@@ -61,10 +60,6 @@ def _found(module: str) -> Path | None:
         for part in (relative.with_suffix(".py"), relative / "__init__.py")
     )
     return next((file for file in candidates if file.is_file()), None)
-
-
-def _digest(file: Path) -> str:
-    return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
 def _store() -> Path:

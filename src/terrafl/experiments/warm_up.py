@@ -1,12 +1,24 @@
-"""Read slow data sets and compute features before runs start."""
+"""The data of a run; slow data sets are read and features computed before runs start."""
 
 from collections.abc import Iterable
 
-from terrafl.data import is_slow, load
+from terrafl.data import Dataset, is_slow, load
 from terrafl.data.files import Progress
 from terrafl.experiments.config import RunConfig
 from terrafl.seeds import stream
-from terrafl.simulation.features import OnImages, require_weights
+from terrafl.simulation.features import OnImages, require_weights, with_features
+
+
+def load_data(
+    config: RunConfig, workers: int = 1, on_images: OnImages = lambda done, total: None
+) -> Dataset:
+    """Load the data set, as the backbone's features if there is one."""
+    if config.backbone is not None:
+        require_weights(config.dataset, config.backbone)
+    dataset = load(config.dataset, generator=stream(config.seed, "data"))
+    if config.backbone is None:
+        return dataset
+    return with_features(dataset, config.backbone, workers=workers, on_images=on_images)
 
 
 def read_data(
@@ -52,7 +64,5 @@ def compute_features(
     for config in configs:
         key = (config.dataset, config.backbone)
         if config.backbone is not None and key not in seen:
-            from terrafl.experiments.assemble import load_data
-
             seen.append(key)
             load_data(config, workers, on_images)

@@ -9,8 +9,7 @@ from dataclasses import replace
 
 from terrafl.paper.table import Block, Line
 from terrafl.reports.estimates import Score
-from terrafl.reports.formats import DASH, as_count, as_gap, as_mean_sd, as_megabytes
-from terrafl.reports.metrics import ACCURACY
+from terrafl.reports.formats import ACCURACY, DASH, as_count, as_gap, as_mean_sd, as_megabytes
 from terrafl.reports.tables import MARKDOWN as TABLES
 from terrafl.reports.tables import Style
 

@@ -1,12 +1,17 @@
-"""A table of the paper as CSV and LaTeX."""
+"""A table of the paper as files: CSV, LaTeX, Markdown and its figures."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from pathlib import Path
 
 from terrafl.paper.cells import GAINS, details, gains, overview
+from terrafl.paper.markdown import paper_markdown
 from terrafl.paper.table import Block, Line, PaperTable
+from terrafl.reports.curves import draw_curves
+from terrafl.reports.figures import draw_bars
 from terrafl.reports.names import algorithm_name
 from terrafl.reports.tables import LATEX, score_columns, to_csv
+from terrafl.runs.atomic import write_atomically
 
 _SHORT = 8
 """Columns of the full table that fit on a page: up to the client updates."""
@@ -86,3 +91,30 @@ def _latex_details(block: Block, *, timed: bool) -> Iterator[str]:
 
 def _latex_row(cells: list[str]) -> str:
     return " & ".join(cells) + r" \\"
+
+
+def write_table(table: PaperTable, folder: Path) -> None:
+    """Write Markdown, CSV and LaTeX, and PNG and SVG figures."""
+    folder.mkdir(parents=True, exist_ok=True)
+    texts = {
+        "md": paper_markdown(table, figures=""),
+        "csv": paper_csv(table),
+        "tex": paper_latex(table),
+    }
+    for ending, text in texts.items():
+        write_atomically(folder / f"{table.name}.{ending}", text.encode())
+    write_figures(table, folder, ("png", "svg"))
+
+
+def write_figures(table: PaperTable, folder: Path, kinds: Sequence[str]) -> None:
+    """Draw every column with results of more than one method, in these formats."""
+    for block in table.blocks:
+        if block.group is None or not block.is_compared:
+            continue
+        seconds = {line.label: line.train_s for line in block.lines if line.train_s is not None}
+        pictures = (
+            draw_bars(seconds, "Seconds of training") if seconds else draw_curves(block.group)
+        )
+        for kind in kinds:
+            path = folder / f"{table.figure_name(block)}.{kind}"
+            write_atomically(path, getattr(pictures, kind))

@@ -9,9 +9,8 @@ from statistics import fmean
 from terrafl.errors import RunFolderError
 from terrafl.experiments.api import configure
 from terrafl.paper.catalog import Table
-from terrafl.paper.plan import Planned, plan
-from terrafl.paper.profiles import SHOWN, profile_named
-from terrafl.paper.results import read_result, read_seconds
+from terrafl.paper.perform import read_result, read_seconds
+from terrafl.paper.plan import SHOWN, Planned, plan, profile_named
 from terrafl.paper.table import Block, Line, PaperTable
 from terrafl.reports.collect import Run
 from terrafl.reports.comparison import Group, compare

@@ -3,12 +3,11 @@
 from collections.abc import Sequence
 
 from terrafl.paper.cells import GAINS, MARKDOWN, details, gains, overview
-from terrafl.paper.standings import LAST_ROUND, LAST_TEN, READINGS, Reading
+from terrafl.paper.claims import LAST_ROUND, LAST_TEN, READINGS, Reading
 from terrafl.paper.table import Block, PaperTable
-from terrafl.reports.formats import DASH, listed
-from terrafl.reports.metrics import ACCURACY
+from terrafl.reports.formats import ACCURACY, DASH, listed
 from terrafl.reports.names import algorithm_name
-from terrafl.reports.verdicts import verdict
+from terrafl.reports.tables import markdown_table, verdict
 
 _SCORED = "Accuracy in percent, after the last round: the paper's / ours."
 _TIMED = (
@@ -29,13 +28,12 @@ def paper_markdown(table: PaperTable, figures: str | None = None) -> str:
     """
     lines = [f"## {table.title}", "", _TIMED if table.timed else _SCORED, ""]
     for blocks in table.by_algorithm.values():
-        heads = [block.heading for block in blocks]
-        lines += _head([algorithm_name(blocks[0].algorithm), *heads])
+        heads = [algorithm_name(blocks[0].algorithm), *(block.heading for block in blocks)]
         shown = overview(blocks, MARKDOWN, timed=table.timed)
-        lines += [_row([label, *cells]) for label, cells in shown]
+        rows = [[label, *cells] for label, cells in shown]
         if not table.timed:
-            lines.append(_row([GAINS, *map(gains, blocks)]))
-        lines.append("")
+            rows.append([GAINS, *map(gains, blocks)])
+        lines += [*_table(heads, rows), ""]
     if not table.timed:
         lines += _leaders([block for block in table.blocks if block.is_decided])
     for block in table.blocks:
@@ -50,13 +48,14 @@ def _leaders(blocks: Sequence[Block]) -> list[str]:
         return []
     beyond = [line.label for line in blocks[0].lines if line.beyond_paper]
     words = [reading.words.capitalize() for reading in READINGS]
-    lines = ["The best of the paper's methods, in every column where all of them were run:", ""]
-    lines += _head(["Column", "Seeds", *words, *(f"{label} at these" for label in beyond)])
+    heads = ["Column", "Seeds", *words, *(f"{label} at these" for label in beyond)]
+    rows = []
     for block in blocks:
         cells = [_leader(block, reading) for reading in READINGS]
         cells += [_unranked(block, label) for label in beyond]
-        lines.append(_row([MARKDOWN.text(block.name), str(block.num_seeds), *cells]))
-    return [*lines, ""]
+        rows.append([MARKDOWN.text(block.name), str(block.num_seeds), *cells])
+    opening = "The best of the paper's methods, in every column where all of them were run:"
+    return [opening, "", *_table(heads, rows), ""]
 
 
 def _leader(block: Block, reading: Reading) -> str:
@@ -73,8 +72,8 @@ def _unranked(block: Block, label: str) -> str:
 def _details(table: PaperTable, block: Block, figures: str | None) -> list[str]:
     assert block.group is not None
     heads, rows = details(block, MARKDOWN)
-    lines = [f"### {block.name}", "", _about(table, block), "", *_head(heads)]
-    lines += [*map(_row, rows), "", " ".join(_sentences(block)), ""]
+    lines = [f"### {block.name}", "", _about(table, block), "", *_table(heads, rows)]
+    lines += ["", " ".join(_sentences(block)), ""]
     if figures is not None:
         what = "Seconds of training" if table.timed else "Accuracy per round and client update"
         path = f"{figures}{table.figure_name(block)}.svg"
@@ -132,10 +131,5 @@ def _fastest_and_slowest(block: Block) -> list[str]:
     return [f"Fastest is {quick} with {took[quick]:,.0f} s, slowest {slow} with {took[slow]:,.0f}."]
 
 
-def _head(cells: Sequence[str]) -> list[str]:
-    plain = [MARKDOWN.text(cell) for cell in cells]
-    return [_row(plain), _row([":--", *["--:"] * (len(cells) - 1)])]
-
-
-def _row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    return markdown_table([MARKDOWN.text(head) for head in heads], rows)

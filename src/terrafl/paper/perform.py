@@ -1,18 +1,79 @@
-"""Run the cells of a table, within a time budget if one is given."""
+"""Run the cells of a table, within a time budget if one is given, and keep their results.
 
+Tables need a run's summary, configuration and seconds. How long the runs will take is estimated
+from one measured round of each method.
+"""
+
+import json
+import logging
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePosixPath
 
 from terrafl.errors import DataError, TerraflError
 from terrafl.experiments.config import RunConfig
+from terrafl.experiments.run import execute
 from terrafl.experiments.sweep import Cell, OnCell, sweep
-from terrafl.paper.estimate import calibrate, expected_seconds
 from terrafl.paper.plan import Planned, ScenarioMethod
-from terrafl.paper.results import keep_results
-from terrafl.runs import RunFolder
+from terrafl.runs import RunFolder, Summary, read_events
+from terrafl.runs.atomic import write_atomically
+from terrafl.runs.events import EvaluationTime, IterationTime, SelectionTime
+
+SECONDS = "seconds.json"
+
+_log = logging.getLogger(__name__)
+
+
+def keep_results(places: Iterable[PurePosixPath], runs: Path, results: Path) -> None:
+    """Copy the summary and the configuration of every finished run.
+
+    A result that exists already and differs is replaced, with a warning. The seconds of a run are
+    copied too: the summary, equal for equal runs, cannot hold them.
+    """
+    for place in places:
+        run, kept = RunFolder(runs / place), RunFolder(results / place)
+        if not run.is_complete:
+            continue
+        if kept.summary.exists():
+            if kept.summary.read_bytes() == run.summary.read_bytes():
+                continue
+            _log.warning("%s held another result; this run's result replaces it", kept.path)
+        kept.path.mkdir(parents=True, exist_ok=True)
+        write_atomically(kept.config, run.config.read_bytes())
+        write_atomically(kept.path / SECONDS, json.dumps(seconds_of(run)).encode() + b"\n")
+        write_atomically(kept.summary, run.summary.read_bytes())
+
+
+def seconds_of(run: RunFolder) -> dict[str, float]:
+    """Return the seconds that a run spent on training, on choosing clients and on evaluation."""
+    # An iteration that was repeated after an interruption counts once.
+    spent: dict[str, dict[tuple[int, ...], float]] = {"train": {}, "select": {}, "evaluate": {}}
+    for event in read_events(run.timings):
+        match event:
+            case IterationTime():
+                spent["train"][event.round, event.iteration] = event.train_s
+            case SelectionTime():
+                spent["select"][event.round, event.iteration] = event.seconds
+            case EvaluationTime():
+                spent["evaluate"][event.round,] = event.seconds
+    return {kind: round(sum(seconds.values()), 3) for kind, seconds in spent.items()}
+
+
+def read_result(results: Path, place: PurePosixPath) -> Summary | None:
+    """Return the summary of a run; ``None`` if it was not run."""
+    folder = RunFolder(results / place)
+    return folder.read_summary() if folder.summary.exists() else None
+
+
+def read_seconds(results: Path, place: PurePosixPath) -> float | None:
+    """Return the seconds that a run spent on training and selection; ``None`` if unknown."""
+    file = results / place / SECONDS
+    if not file.exists():
+        return None
+    seconds = json.loads(file.read_bytes())
+    return float(seconds["train"] + seconds["select"])
 
 
 class _BudgetSpentError(TerraflError):
@@ -128,3 +189,30 @@ def perform(
     finally:
         keep_results(places, runs, results)
     return True
+
+
+def calibrate(config: RunConfig, runs: Path) -> Mapping[str, float]:
+    """Measure one round of a method on a scenario, or read the earlier measurement.
+
+    Returns the seconds on one core, as :func:`seconds_of` does.
+
+    Parameters
+    ----------
+    config
+        Any run of the method on the scenario.
+    runs
+        Where run folders go; the round is kept in ``calibration`` below it.
+    """
+    one = replace(config, rounds=1, profile="calibration")
+    run = RunFolder(runs / "calibration" / f"{one.scenario}-{one.run_name}")
+    if not run.is_complete:
+        with run:  # raises while another process measures it
+            run.discard()
+        execute(one, run.path)
+    return seconds_of(run)
+
+
+def expected_seconds(config: RunConfig, measured: Mapping[str, float]) -> float:
+    """Return the expected seconds on one core, every round taking as long as the measured one."""
+    evaluation_s = measured["evaluate"] / config.eval_every
+    return config.rounds * (measured["train"] + measured["select"] + evaluation_s)

@@ -1,17 +1,70 @@
-"""The runs that a table needs."""
+"""The runs that a table needs: profiles of seeds and rounds, and the cells that they fill."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path, PurePosixPath
 
-from terrafl.errors import ConfigurationError
+from terrafl.errors import ConfigurationError, require_known
 from terrafl.experiments.api import configure
 from terrafl.experiments.config import RunConfig
 from terrafl.experiments.sweep import Cell
 from terrafl.paper.catalog import Column, Row, Table
-from terrafl.paper.profiles import Profile
 from terrafl.reports.names import algorithm_name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """Seeds and rounds.
+
+    Parameters
+    ----------
+    name
+        Its name in configurations and summaries.
+    seeds
+        One run each.
+    rounds
+        Rounds by data set; a data set without an entry runs the scenario's rounds.
+    all_rounds
+        Rounds on every data set, if given.
+    """
+
+    name: str
+    seeds: tuple[int, ...]
+    rounds: Mapping[str, int] = field(default_factory=dict)
+    all_rounds: int | None = None
+
+
+PROFILES: Mapping[str, Profile] = {
+    profile.name: profile
+    for profile in (
+        Profile(name="paper", seeds=(0, 1, 2)),
+        Profile(
+            name="laptop",
+            seeds=(0,),
+            rounds={
+                "fmnist": 60,
+                "cifar10": 100,
+                "cifar100": 100,
+                "tiny-imagenet": 100,
+                "femnist": 20,
+                "unipen62": 20,
+                "har": 50,
+            },
+        ),
+        Profile(name="smoke", seeds=(0,), all_rounds=2),
+    )
+}
+
+SHOWN = ("paper", "laptop")
+"""Profiles that tables show; the two rounds of ``smoke`` only test that a scenario runs."""
+
+
+def profile_named(name: str) -> Profile:
+    """Return a profile by its name."""
+    require_known(name, PROFILES, "the profile must be one of")
+    return PROFILES[name]
+
 
 ScenarioMethod = tuple[str, str, str]
 """Scenario, selector and variant: what a round's time depends on most."""
@@ -72,7 +125,7 @@ def plan(table: Table, profile: Profile) -> list[Planned]:
     planned = []
     for column in table.columns:
         scenario = column.scenario
-        rounds = profile.rounds_of(configure(scenario=scenario).dataset)
+        rounds = profile.all_rounds or profile.rounds.get(configure(scenario=scenario).dataset)
         for seed, algorithm, row in product(profile.seeds, table.algorithms, table.rows):
             config = configure(
                 scenario=scenario,

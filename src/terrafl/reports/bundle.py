@@ -12,7 +12,7 @@ from dataclasses import asdict
 from itertools import count
 from typing import Any
 
-from terrafl.reports.metrics import metric_named
+from terrafl.reports.formats import metric_named
 from terrafl.reports.sections import Section, Study
 from terrafl.reports.trace import Step
 
@@ -31,7 +31,10 @@ def packed(sections: Sequence[Section], most_bytes: int = MOST_PACKED) -> str:
     fourth, and so on. Counts of participation stay exact, and the page says what is left out.
     """
     for halvings in count():
-        text = _pack(bundle(sections, every=2**halvings))
+        plain = bundle(sections, every=2**halvings)
+        text = json.dumps(plain, separators=(",", ":"), allow_nan=False)
+        # The browser's DecompressionStream unpacks it.
+        text = b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode()
         if len(text) <= most_bytes or halvings == 20:
             break
     return text
@@ -136,12 +139,6 @@ def step_columns(steps: Sequence[Step]) -> Plain:
         "q3": [split.k_q3 if split else 0 for split in splits],
         "tau": [split.tau if split else 0 for split in splits],
     }
-
-
-def _pack(plain: Plain) -> str:
-    """Compress data for a page; the browser's DecompressionStream unpacks it."""
-    text = json.dumps(plain, separators=(",", ":"), allow_nan=False)
-    return b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode()
 
 
 def _short(value: float | None) -> float | None:

@@ -1,7 +1,5 @@
 """Find the finished runs in and below folders."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -39,7 +37,7 @@ class Unreadable(NamedTuple):
     reason: str
 
     @classmethod
-    def of(cls, name: str, path: Path, error: Exception) -> Unreadable:
+    def of(cls, name: str, path: Path, error: Exception) -> "Unreadable":
         """Say why, with paths relative to the run folder."""
         return cls(name, str(error).replace(f"{path}/", ""))
 

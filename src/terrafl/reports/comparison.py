@@ -19,7 +19,7 @@ from typing import Literal
 from terrafl.errors import RunFolderError
 from terrafl.reports.collect import Run, Unreadable, find_runs
 from terrafl.reports.estimates import Score, score_methods
-from terrafl.reports.metrics import Metric, metric_named
+from terrafl.reports.formats import Metric, metric_named
 from terrafl.reports.names import SELECTORS, algorithm_name, method_name, method_order
 from terrafl.runs import Summary
 

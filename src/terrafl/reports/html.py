@@ -1,20 +1,76 @@
-"""The report: a self-contained page, figures and tables."""
+"""The report: a self-contained page, figures and tables.
 
+The security policy of the page allows the scripts and styles in it by their hashes.
+"""
+
+import hashlib
+from base64 import b64encode
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 
 from terrafl.errors import RunFolderError
-from terrafl.reports.assets import load_assets
 from terrafl.reports.bundle import packed
 from terrafl.reports.collect import Unreadable
 from terrafl.reports.comparison import Comparison, compare_runs
-from terrafl.reports.estimates import Estimate
 from terrafl.reports.figures import draw_figures
-from terrafl.reports.formats import DASH, as_count, as_mean_sd, as_megabytes
+from terrafl.reports.formats import ACCURACY, as_count, as_megabytes
 from terrafl.reports.sections import Section, make_sections
-from terrafl.reports.tables import rows, to_csv, to_latex, to_markdown
-from terrafl.reports.verdicts import verdict
+from terrafl.reports.tables import rows, to_csv, to_latex, to_markdown, verdict
 from terrafl.runs.atomic import write_atomically
+
+SCRIPTS = (
+    *("model.js", "svg.js", "theme.js", "bands.js", "tip.js", "curves.js", "tree.js", "cells.js"),
+    *("heat.js", "fairness.js", "explorer.js", "live.js", "main.js"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Assets:
+    """The scripts and styles of a page.
+
+    Parameters
+    ----------
+    library, script, style
+        The charting library, the code of the page, and all styles.
+    """
+
+    library: str
+    script: str
+    style: str
+
+    def policy(self, *, live: bool) -> str:
+        """Return a Content-Security-Policy that allows this code only.
+
+        Nothing can be loaded or sent, except that a live page receives news from its server.
+        """
+        scripts = " ".join(_hash(text) for text in (self.library, self.script))
+        parts = [
+            *("default-src 'none'", f"script-src {scripts}", f"style-src {_hash(self.style)}"),
+            *("base-uri 'none'", "form-action 'none'"),
+        ]
+        return "; ".join([*parts, "connect-src 'self'"] if live else parts)
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def load_assets() -> Assets:
+    """Read the files of a page."""
+    folder = files("terrafl.reports") / "page"
+
+    def read(*names: str) -> str:
+        return "\n".join((folder / name).read_text(encoding="utf-8") for name in names)
+
+    script = read(*SCRIPTS)
+    return Assets(
+        library=read("vendor/uPlot.iife.min.js"),
+        script=f'(() => {{\n"use strict";\n{script}}})();',
+        # The rules of the page come last: those for small screens must win.
+        style=read("vendor/uPlot.min.css", "charts.css", "page.css"),
+    )
 
 
 def write_report(
@@ -121,15 +177,11 @@ def _render(template: str, **values: object) -> str:
     environment.filters |= {
         "count": as_count,
         "megabytes": as_megabytes,
-        "estimate": _estimate,
+        "estimate": ACCURACY.mean,
         "verdict": verdict,
         "versions_of": _versions,
     }
     return environment.get_template(template).render(values)
-
-
-def _estimate(value: Estimate | None) -> str:
-    return as_mean_sd(value.mean, value.sd) if value else DASH
 
 
 def _versions(sections: Sequence[Section]) -> dict[str, str]:

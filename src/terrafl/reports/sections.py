@@ -1,8 +1,8 @@
-"""What the page shows of each group of runs."""
+"""What the page shows of each group of runs, and the settings that they share."""
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, count
 from typing import TypeVar
@@ -10,10 +10,60 @@ from typing import TypeVar
 from terrafl.errors import RunFolderError
 from terrafl.reports.collect import Run, Unreadable
 from terrafl.reports.comparison import Comparison, Group
-from terrafl.reports.fairness import Fairness, fairness_of
-from terrafl.reports.resolved import Resolved, Settings, resolve_settings, settings_of
-from terrafl.reports.trace import Trace, read_trace
+from terrafl.reports.trace import Fairness, Trace, fairness_of, read_trace
 from terrafl.runs import RunFolder
+from terrafl.runs.config_file import read_settings
+
+Settings = dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """The settings of a group.
+
+    Parameters
+    ----------
+    shared
+        Settings that all methods have in common.
+    differing
+        For every method, by name, the settings in which it differs from another.
+    """
+
+    shared: Settings
+    differing: dict[str, Settings]
+
+
+def settings_of(folder: RunFolder) -> Settings:
+    """Read a run's resolved configuration by dotted name; empty if it was not kept.
+
+    The seed is left out: it differs between the runs of a method.
+    """
+    if not folder.config.exists():
+        return {}
+    settings = read_settings(folder.config)
+    return {name: _shown(value) for name, value in settings.items() if name != "seed"}
+
+
+def _shown(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def resolve_settings(by_method: Mapping[str, Sequence[Settings]]) -> Resolved:
+    """Separate the settings that all methods of a group share from those that differ."""
+    every = [settings for of_method in by_method.values() for settings in of_method]
+    known = [settings for settings in every if settings]
+    keys = dict.fromkeys(key for settings in known for key in settings)
+    shared = {
+        key: known[0][key]
+        for key in keys
+        if all(settings.get(key) == known[0].get(key) for settings in known)
+    }
+    differing = {}
+    for name, of_method in by_method.items():
+        first = next((settings for settings in of_method if settings), {})
+        differing[name] = {key: value for key, value in first.items() if key not in shared}
+    return Resolved(shared, differing)
+
 
 LONGEST_SLUG = 80
 
@@ -127,11 +177,7 @@ def make_sections(comparison: Comparison, studied: Callable[[Run], Study] = stud
         for group in comparison.groups
     )
     return [
-        Section(
-            slug,
-            group,
-            tuple(tuple(studied(run) for run in method.runs) for method in group.methods),
-        )
+        Section(slug, group, tuple(tuple(map(studied, method.runs)) for method in group.methods))
         for slug, group in zip(slugs, comparison.groups, strict=True)
     ]
 

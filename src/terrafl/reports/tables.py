@@ -1,17 +1,18 @@
-"""A comparison as flat rows of plain values, and as Markdown, CSV and LaTeX.
+"""A comparison as flat rows of plain values, as Markdown, CSV and LaTeX, and in words.
 
-In Markdown and LaTeX the best of a group is bold and the second underlined, as in the paper.
+In Markdown and LaTeX the best of a group is bold and the second underlined, as in the paper. The
+words claim no more than the numbers.
 """
 
 import csv
 import io
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from terrafl.reports.comparison import Comparison, Group, Method
-from terrafl.reports.estimates import Score
-from terrafl.reports.formats import as_count, in_latex
+from terrafl.reports.estimates import Difference, Score
+from terrafl.reports.formats import as_count, in_latex, listed
 from terrafl.reports.names import algorithm_name
 
 Row = dict[str, str | int | float | None]
@@ -90,25 +91,32 @@ def to_csv(rows: Sequence[Mapping[str, object]]) -> str:
     return text.getvalue()
 
 
+def markdown_table(
+    heads: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1
+) -> list[str]:
+    """Return the lines of a table whose first columns are aligned left, the others right."""
+    rule = [":--"] * left + ["--:"] * (len(heads) - left)
+    return [f"| {' | '.join(cells)} |" for cells in (heads, rule, *rows)]
+
+
 def to_markdown(comparison: Comparison) -> str:
     """Return one table per problem and algorithm."""
     return "\n".join("\n".join(_markdown_group(group)) for group in comparison.groups)
 
 
-def _markdown_group(group: Group) -> Iterator[str]:
-    yield f"### {_in_markdown(_title(group))}\n"
-    yield (
-        "| Method | Seeds | After the last round | Difference to the best "
-        f"| At {as_count(group.budget)} client updates | Difference to the best | Client updates |"
-    )
-    yield "| :-- | --: | --: | --: | --: | --: | --: |"
+def _markdown_group(group: Group) -> list[str]:
+    heads = ["Method", "Seeds"]
+    for when in ("After the last round", f"At {as_count(group.budget)} client updates"):
+        heads += [when, "Difference to the best"]
+    rows = []
     for method in group.methods:
         cells = [_in_markdown(method.name), as_count(len(method.seeds))]
         for score in (method.last_round, method.equal_updates):
             mean, gap = group.metric.mean(score.estimate), group.metric.gap(score.to_best)
             cells += [MARKDOWN.mark(mean, score.rank), gap]
-        yield f"| {' | '.join([*cells, as_count(method.costs.client_updates)])} |"
-    yield ""
+        rows.append([*cells, as_count(method.costs.client_updates)])
+    table = markdown_table([*heads, "Client updates"], rows)
+    return [f"### {_in_markdown(_title(group))}\n", *table, ""]
 
 
 def to_latex(comparison: Comparison) -> str:
@@ -134,11 +142,93 @@ def to_latex(comparison: Comparison) -> str:
 
 def _title(group: Group) -> str:
     problem = group.problem
-    words = [
-        problem.name,
-        problem.model,
-        problem.profile,
-        algorithm_name(group.algorithm, group.algorithm_variant),
-    ]
+    algorithm = algorithm_name(group.algorithm, group.algorithm_variant)
     score = "" if group.metric.is_percent else group.metric.name
-    return ", ".join(filter(None, [*words, score]))
+    words = [problem.name, problem.model, problem.profile, algorithm, score]
+    return ", ".join(filter(None, words))
+
+
+Rival = tuple[str, Difference | None]
+
+
+def verdict(group: Group) -> str:
+    """Say which method leads a group, by both counts, and whether the lead is more than noise.
+
+    A difference is within noise when the 95 % interval of its mean over common seeds contains 0.
+    """
+    methods = group.contenders
+    rounds = _span(run.summary.rounds for method in methods for run in method.runs)
+    after = f"After {rounds} round{'' if rounds == '1' else 's'}"
+    first = _standing(after, group, lambda method: method.last_round)
+    if len(methods) == 1:
+        return first
+    if _counts_agree(methods):
+        return f"{first} Every run made {group.budget:,} client updates: the budget was equal too."
+    at_budget = f"At equal client updates (B = {group.budget:,})"
+    return f"{first} {_standing(at_budget, group, lambda method: method.equal_updates)}"
+
+
+def _counts_agree(methods: Sequence[Method]) -> bool:
+    totals = {run.summary.client_updates for method in methods for run in method.runs}
+    same = all(m.last_round.by_seed == m.equal_updates.by_seed for m in methods)
+    return len(totals) == 1 and same
+
+
+def _standing(opening: str, group: Group, score: Callable[[Method], Score]) -> str:
+    methods = group.contenders
+    scored = [(method.name, score(method)) for method in methods if score(method).estimate]
+    if not scored:
+        return f"{opening} there is no evaluation to compare."
+    absent = [method.name for method in methods if score(method).estimate is None]
+    missing = f" {listed(absent)} had no evaluation by then." if absent else ""
+    leaders = [name for name, s in scored if s.rank == 1]
+    top = next(s.estimate.mean for _, s in scored if s.rank == 1 and s.estimate)
+    reached = group.metric.in_words(top)
+    if len(scored) == 1:
+        alone = " (only one method was run)" if len(methods) == 1 else ""
+        return f"{opening} {leaders[0]} reaches {reached}{alone}.{missing}"
+    lead = "leads" if len(leaders) == 1 else "share the lead"
+    rivals = [(name, s.to_best) for name, s in scored if s.rank != 1]
+    noise = f"; {_noise(rivals, 'its' if len(leaders) == 1 else 'their')}" if rivals else ""
+    return f"{opening} {listed(leaders)} {lead} with {reached}{noise}.{missing}"
+
+
+def _noise(rivals: Sequence[Rival], whose: str) -> str:
+    judged = [(name, gap) for name, gap in rivals if gap and gap.within_noise is not None]
+    if not judged:
+        one = all(gap and gap.num_seeds == 1 for _, gap in rivals)
+        seeds = "one seed" if one else "no two common seeds"
+        return f"{seeds}: no statement about noise can be made"
+    within = [name for name, gap in judged if gap.within_noise]
+    behind = [name for name, gap in judged if not gap.within_noise and gap.mean < 0]
+    # Only where seeds differ between methods can one beat the leader on the seeds they share.
+    ahead = [name for name, gap in judged if not gap.within_noise and gap.mean > 0]
+    unknown = [name for name, gap in rivals if (name, gap) not in judged]
+    clauses = []
+    if behind:
+        clauses.append(f"{whose} lead over {listed(behind)} is beyond noise")
+    if within:
+        plural = "the differences" if len(within) > 1 else "the difference"
+        verb = "are" if len(within) > 1 else "is"
+        clauses.append(f"{plural} to {listed(within)} {verb} within noise")
+    if ahead:
+        clauses.append(f"on the seeds they share {listed(ahead)} did better, beyond noise")
+    words = ", ".join(clauses) + f" ({_intervals(judged, len(within))})"
+    if unknown:
+        words += f"; there are too few common seeds for {listed(unknown)}"
+    return words
+
+
+def _intervals(judged: Sequence[tuple[str, Difference]], num_within: int) -> str:
+    one = len(judged) == 1
+    seeds = _span(gap.num_seeds for _, gap in judged)
+    words = f"95 % interval{'' if one else 's'} over {seeds} seeds"
+    if num_within not in (0, len(judged)):
+        return words
+    verb = "include" if num_within else "exclude"
+    return f"{words} {verb}{'s' if one else ''} 0"
+
+
+def _span(values: Iterable[int]) -> str:
+    ends = sorted(set(values))
+    return f"{ends[0]}" if len(ends) == 1 else f"{ends[0]} to {ends[-1]}"

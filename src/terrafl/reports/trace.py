@@ -1,12 +1,25 @@
-"""What a journal says, event by event: who trained, how far they moved, how well it went.
+r"""What a journal says, event by event: who trained, how far they moved, how well it went.
 
-A trace grows with its journal, so it serves a finished run and one under way.
+A trace grows with its journal, so it serves a finished run and one under way. It also says how
+evenly the work is spread, and how accurate the model is for the worst clients. With $x_k$ the
+number of times client $k$ of $N$ trained, the Gini coefficient is
+
+.. math:: G = \frac{\sum_i \sum_j |x_i - x_j|}{2 N \sum_k x_k},
+
+0 when all trained equally often, near 1 when one client did all the work. The worst decile is the
+mean accuracy of the $\lceil n / 10 \rceil$ clients with the lowest accuracy, of the $n$ that have
+test data.
 """
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from statistics import fmean
 
+import numpy as np
+
+from terrafl.reports.estimates import Estimate, estimate
 from terrafl.runs import Point, RunFolder, events, read_events
 
 
@@ -79,7 +92,9 @@ class Trace:
         """
         match event:
             case events.Federation(ids=ids) if ids:
-                self._list_clients(event)
+                columns = (event.sizes or (), event.distances or (), event.labels or ())
+                self.federation = Clients(list(ids), *columns, listed=True)
+                self._places = {client: place for place, client in enumerate(ids)}
             case events.Cohort():
                 self._add_step(event)
             case events.Updates():
@@ -129,11 +144,6 @@ class Trace:
         counts = Counter(client for step in self.steps for client in step.clients)
         return [counts[place] for place in range(len(self.federation.ids))]
 
-    def _list_clients(self, event: events.Federation) -> None:
-        columns = (event.sizes or (), event.distances or (), event.labels or ())
-        self.federation = Clients(list(event.ids), *columns, listed=True)
-        self._places = {client: place for place, client in enumerate(event.ids)}
-
     def _add_step(self, event: events.Cohort) -> None:
         key, steps = (event.round, event.iteration), self.steps
         if steps and key <= (steps[-1].round, steps[-1].iteration):
@@ -179,3 +189,68 @@ def read_trace(folder: RunFolder) -> Trace:
             for event in read_events(path):
                 trace.add(event)
     return trace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fairness:
+    """Means over the runs of a method; ``None`` where the journals do not say.
+
+    Parameters
+    ----------
+    gini
+        Of participation.
+    never_percent
+        Clients that never trained.
+    worst_decile, mean, spread
+        Of the clients' accuracies in percent: worst tenth, mean, and standard deviation.
+    """
+
+    gini: Estimate | None
+    never_percent: Estimate | None
+    worst_decile: Estimate | None
+    mean: Estimate | None
+    spread: Estimate | None
+
+
+def gini(counts: Sequence[int]) -> float:
+    """Return the Gini coefficient of participation; 0 when no client took part.
+
+    Examples
+    --------
+    >>> gini([3, 3, 3]), gini([0, 0, 0, 8])
+    (0.0, 0.75)
+    """
+    x = np.sort(np.asarray(counts, dtype=np.float64))
+    total, n = x.sum(), len(x)
+    if not total:
+        return 0.0
+    ranks = np.arange(1, n + 1)
+    return float((2 * (ranks * x).sum() / total - (n + 1)) / n)
+
+
+def worst_decile(accuracies: Sequence[float]) -> float:
+    """Return the mean of the lowest tenth.
+
+    Examples
+    --------
+    >>> worst_decile([0.9] * 18 + [0.1, 0.3])
+    0.2
+    """
+    return fmean(sorted(accuracies)[: math.ceil(len(accuracies) / 10)])
+
+
+def fairness_of(traces: Sequence[Trace]) -> Fairness:
+    """Measure the runs of one method.
+
+    Participation is counted over all clients, so it is known only if the journal lists them.
+    """
+    counts = [t.participation() for t in traces if t.federation.listed and t.steps]
+    served = [[a for a in t.served if a is not None] for t in traces]
+    served = [accuracies for accuracies in served if accuracies]
+    return Fairness(
+        gini=estimate([gini(c) for c in counts]),
+        never_percent=estimate([100 * c.count(0) / len(c) for c in counts]),
+        worst_decile=estimate([100 * worst_decile(a) for a in served]),
+        mean=estimate([100 * fmean(a) for a in served]),
+        spread=estimate([100 * float(np.std(a)) for a in served]),
+    )

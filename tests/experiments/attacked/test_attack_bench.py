@@ -8,8 +8,7 @@ import pytest
 from terrafl.defences import KINDS
 from terrafl.errors import ConfigurationError, RunFolderError
 from terrafl.experiments.attacked.plan import chosen_kinds, chosen_methods, plan
-from terrafl.experiments.attacked.results import keep, read_kept
-from terrafl.experiments.attacked.table import attack_markdown, attack_rows
+from terrafl.experiments.attacked.results import attack_markdown, attack_rows, keep, read_kept
 from terrafl.experiments.run import execute
 from terrafl.experiments.sweep import sweep
 from terrafl.reports.tables import to_csv

@@ -2,7 +2,7 @@
 
 import pytest
 
-from terrafl.experiments.attacked.evidence import weigh
+from terrafl.experiments.attacked.results import weigh
 from terrafl.runs.events import Attackers, Averaged, Cohort, Guarded, Refused
 
 

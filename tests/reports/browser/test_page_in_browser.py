@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from terrafl.reports.bands import average_curves
+from terrafl.reports.curves import average_curves
 from terrafl.reports.html import render_page
 from terrafl.reports.trace import read_trace
 from terrafl.runs import RunFolder

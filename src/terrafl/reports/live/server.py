@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from terrafl.errors import UserError
-from terrafl.reports.assets import load_assets
-from terrafl.reports.html import render_page
+from terrafl.reports.html import load_assets, render_page
 from terrafl.reports.live.feed import Feed, Overview
 from terrafl.reports.live.watched import Watched
 

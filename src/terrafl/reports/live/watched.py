@@ -8,8 +8,7 @@ from pathlib import Path
 
 from terrafl.errors import RunFolderError
 from terrafl.reports.collect import Run, Unreadable, folders_with, require_folder
-from terrafl.reports.resolved import Settings, settings_of
-from terrafl.reports.sections import Study
+from terrafl.reports.sections import Settings, Study, settings_of
 from terrafl.reports.trace import Trace
 from terrafl.runs import RunFolder, Summary, Tail
 

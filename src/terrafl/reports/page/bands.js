@@ -1,4 +1,4 @@
-/** Mean and standard deviation of the curves of several seeds, as in bands.py. */
+/** Mean and standard deviation of the curves of several seeds, as in curves.py. */
 
 const bands = (() => {
   const MOST_POINTS = 600;

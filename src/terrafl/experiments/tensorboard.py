@@ -13,7 +13,7 @@ from torch.utils.tensorboard import SummaryWriter
 from torch.utils.tensorboard.summary import hparams
 
 from terrafl.experiments.run import read_config
-from terrafl.experiments.tracking.protocol import Parameter
+from terrafl.experiments.tracking import Parameter
 from terrafl.runs import RunFolder
 
 if TYPE_CHECKING:

@@ -1,10 +1,57 @@
-"""Read the journal of a run while it is written, and pass its numbers to a tracker."""
+"""Show runs in TensorBoard or another tracker; the numbers come from the journal.
 
-from collections.abc import Mapping
+Another tracker is a class with the four methods of :class:`Tracker`, passed as
+``track=lambda folder: Mine(...)``.
+"""
 
-from terrafl.experiments.tracking.protocol import MakeTracker, Parameter
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, Self
+
+from terrafl.errors import ConfigurationError, require_known
+from terrafl.experiments.run import OnRound
 from terrafl.runs import RunFolder, Tail, events
 from terrafl.runs.config_file import read_settings
+
+if TYPE_CHECKING:
+    from terrafl.reports.looks import Pictures
+
+Parameter = str | int | float | bool
+
+
+class Tracker(Protocol):
+    """Shows one run in another program.
+
+    A resumed run gets a new tracker, which receives all rounds from the first on. A tracker
+    that keeps data must delete that of an earlier one when it is made.
+    """
+
+    def start(self, parameters: Mapping[str, Parameter]) -> None:
+        """Receive the settings by dotted name; always the first call."""
+        ...
+
+    def measure(self, step: int, values: Mapping[str, float], *, at: float) -> None:
+        """Receive one round: rounds completed, numbers by name, seconds since 1970."""
+        ...
+
+    def finish(self, values: Mapping[str, float], figures: Mapping[str, Pictures]) -> None:
+        """Receive the results of the finished run and the figures of its report.
+
+        An interrupted run has no such call.
+        """
+        ...
+
+    def close(self) -> None:
+        """Write everything to disk; always the last call."""
+        ...
+
+
+MakeTracker = Callable[[Path], Tracker]
+"""Make a tracker for the run in a folder."""
+
 
 _COUNTS = ("round/iterations", "round/client_updates", "round/reports_refused")
 _RESULTS = (
@@ -122,3 +169,70 @@ def parameters(settings: Mapping[str, object]) -> dict[str, Parameter]:
         name: value if isinstance(value, str | int | float | bool) else str(value)
         for name, value in settings.items()
     }
+
+
+def _tensorboard() -> MakeTracker:
+    try:
+        from terrafl.experiments.tensorboard import TensorBoard
+    except ImportError as error:
+        raise ConfigurationError(
+            "tracking with tensorboard needs the package tensorboard, which is not installed: "
+            "pip install 'terrafl[tensorboard]'."
+        ) from error
+    return TensorBoard
+
+
+TRACKERS: dict[str, Callable[[], MakeTracker]] = {"tensorboard": _tensorboard}
+
+
+class Tracking:
+    """Pass runs to trackers while they run; a context manager around the runs.
+
+    Parameters
+    ----------
+    track
+        A tracker's name, a function that makes one for a run's folder, or ``None`` for no tracking.
+    """
+
+    def __init__(self, track: str | MakeTracker | None) -> None:
+        if isinstance(track, str):
+            require_known(track, TRACKERS, "track must be one of")
+            track = TRACKERS[track]()  # loads its library
+        self._make = track
+        self._followers: dict[Path, JournalFollower] = {}
+        self._finished: set[Path] = set()
+
+    def update(self, folder: Path, rounds_done: int) -> None:
+        """Note that a run has completed so many rounds."""
+        if self._make is None or folder in self._finished:
+            return
+        if folder not in self._followers:
+            self._finish()  # a sweep of many runs keeps only those under way open
+            self._followers[folder] = JournalFollower(RunFolder(folder), self._make)
+        self._followers[folder].update(rounds_done)
+
+    def following(self, folder: Path, on_round: OnRound) -> OnRound:
+        """Return a function that calls ``on_round`` and notes the completed rounds."""
+
+        def hear(done: int, planned: int, accuracy: float | None) -> None:
+            on_round(done, planned, accuracy)
+            self.update(folder, done)
+
+        return hear
+
+    def _finish(self) -> None:
+        for path in [p for p in self._followers if RunFolder(p).is_complete]:
+            with closing(self._followers.pop(path)) as follower:
+                follower.finish()
+            self._finished.add(path)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        try:
+            if kind is None:
+                self._finish()
+        finally:
+            for follower in self._followers.values():
+                follower.close()
