@@ -11,11 +11,13 @@ import tomllib
 from collections import Counter
 from pathlib import Path
 
+from paper_claims import judge_claims, terraform_ranks
+
 from terrafl.paper.catalog import read_table
-from terrafl.paper.claims import READINGS, judge_claims, terraform_ranks
 from terrafl.paper.export import write_figures
 from terrafl.paper.gather import gather
 from terrafl.paper.markdown import paper_markdown
+from terrafl.paper.readings import READINGS
 
 ROOT = Path(__file__).parent.parent
 RESULTS, DOCS = ROOT / "results" / "paper", ROOT / "docs"

@@ -14,7 +14,7 @@ from terrafl.algorithms.protocol import Algorithm, Mean
 from terrafl.records import Population, Update, Vector
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class FedAvg(Algorithm):
     r"""Average the clients' models, $\theta \leftarrow \sum_k w_k \theta^k / \sum_k w_k$."""
 

@@ -12,20 +12,18 @@ from typing import ClassVar
 
 import numpy as np
 
+from terrafl.algorithms.fedprox import FedProx
 from terrafl.algorithms.protocol import (
-    Algorithm,
-    Array,
-    LocalStep,
     Mean,
     RunFacts,
     require_known_steps,
 )
-from terrafl.errors import ConfigurationError, require
+from terrafl.errors import ConfigurationError
 from terrafl.records import Population, Update, Vector
 
 
 @dataclass(slots=True, kw_only=True)
-class FedNova(Algorithm):
+class FedNova(FedProx):
     r"""Divide each update by the sum of its gradients' coefficients, $\|a_k\|_1$.
 
     .. math::
@@ -52,18 +50,6 @@ class FedNova(Algorithm):
     mu: float = 0.0
     _momentum: float = field(default=0.0, init=False, repr=False)
     _num_parameters: int = field(default=0, init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        require(0 <= self.mu < float("inf"), "mu", self.mu, "a finite number of at least 0")
-
-    @property
-    def corrects_gradients(self) -> bool:
-        """With a weight of 0 there is nothing to correct."""
-        return self.mu > 0
-
-    def correct_gradient(self, at: LocalStep[Array]) -> Array:
-        r"""Return $\nabla F_k(\theta) + \mu (\theta - \theta_{r,t})$."""
-        return at.gradient + self.mu * (at.parameter - at.received)
 
     def begin(self, run: RunFacts) -> None:
         """Refuse Adam, and a proximal term where the momentum is not known."""

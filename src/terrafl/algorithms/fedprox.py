@@ -13,7 +13,7 @@ from terrafl.algorithms.protocol import Array, LocalStep
 from terrafl.errors import require
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class FedProx(FedAvg):
     r"""Add a proximal term to the local loss $F_k$ and average the models.
 

@@ -1,1 +1,1 @@
-"""The paper's evaluation: its tables, figures and claims, and our results for them."""
+"""The paper's evaluation: its tables and figures, and our results for them."""

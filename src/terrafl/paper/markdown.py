@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from terrafl.paper.cells import GAINS, MARKDOWN, details, gains, overview
-from terrafl.paper.claims import LAST_ROUND, LAST_TEN, READINGS, Reading
+from terrafl.paper.readings import LAST_ROUND, LAST_TEN, READINGS, Reading
 from terrafl.paper.table import Block, PaperTable
 from terrafl.reports.formats import ACCURACY, DASH, listed
 from terrafl.reports.names import algorithm_name
