@@ -65,8 +65,8 @@ def test_without_ties_the_order_is_that_of_the_losses_alone(make_context, losses
     assert [row["id"] for row in cohort.why["highest"]] == ranked[: 2 * wanted]
 
 
-def shares_of_places(make_context, selector, population, wanted, losses=None, seeds=2000):
-    counts = np.zeros(len(population))
+def shares_of_places(make_context, selector, population, wanted, losses=None):
+    counts, seeds = np.zeros(len(population)), 2000
     for seed in range(seeds):
         context = make_context(population, clients_per_round=wanted, seed=seed, losses=losses)
         counts[population.index(selector.draw(context).clients)] += 1
