@@ -50,6 +50,8 @@ def make(request):
 
 
 def draws_with_replacement(selector):
+    if isinstance(selector, HiCSFL):
+        return selector.compat == "released"
     return isinstance(selector, HBase) and selector.replace
 
 

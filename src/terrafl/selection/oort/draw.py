@@ -49,7 +49,7 @@ def pick(
     known, unknown = standing.explored, standing.unexplored
     everybody = len(known) + len(unknown)
     wanted = min(wanted, everybody)
-    places = min(exploited_places(wanted, exploration, rules), len(known))
+    places = min(num_places(wanted, exploration, rules), len(known))
     new_places = min(wanted - places, len(unknown))
     if rules.formula == "paper":
         places = wanted - new_places
@@ -64,7 +64,7 @@ def pick(
     return Picks(exploited, explored, filled)
 
 
-def exploited_places(wanted: int, exploration: float, rules: OortRules) -> int:
+def num_places(wanted: int, exploration: float, rules: OortRules) -> int:
     r"""Return $\lfloor (1 - \varepsilon) \cdot wanted \rfloor$, under ``fedscale`` rounded up."""
     # Rounding can put a product such as 10 * (1 - 0.9) just below its integer; 1e-9 corrects it.
     if rules.formula == "fedscale":

@@ -25,14 +25,7 @@ from terrafl.errors import require
 from terrafl.records import Cohort, Floats, Json, Positions, Report, State
 from terrafl.selection.memory import ClientMemory, array_in
 from terrafl.selection.needs import Need
-from terrafl.selection.oort.draw import (
-    Picks,
-    Standing,
-    draw_by_weight,
-    exploited_places,
-    fastest,
-    pick,
-)
+from terrafl.selection.oort.draw import Picks, Standing, draw_by_weight, fastest, num_places, pick
 from terrafl.selection.oort.pacer import Durations, Pacer, durations_s
 from terrafl.selection.oort.presets import PRESETS, OortRules, Preset
 from terrafl.selection.oort.utility import (
@@ -144,7 +137,7 @@ class Oort(Selector):
             return clients_per_round
         exploration = max(self._rules.exploration, self._rules.exploration_min)
         wanted = int(clients_per_round * self._rules.overcommit)
-        return min(clients_per_round, exploited_places(wanted, exploration, self._rules))
+        return min(clients_per_round, num_places(wanted, exploration, self._rules))
 
     def draw(self, context: Context) -> Cohort:
         """Draw the cohort: exploited and explored clients."""
