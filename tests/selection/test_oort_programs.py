@@ -114,6 +114,9 @@ def check_the_draw(selector, program, context, cohort):
     assert got == pytest.approx(program.scores(), rel=1e-9, abs=1e-12)
     shown = cohort.why["preferred_duration_s"]
     assert (math.inf if shown is None else shown) == preferred
+    window = program.rules.pacer_window
+    in_window = program.history[program.clock // window * window :]
+    assert selector._pacer.current == pytest.approx(sum(in_window))
     unexplored = len(context.population) - len(program.count)
     exploited = column(selector, "exploited")
     if program.rules.formula == "fedscale":
