@@ -6,9 +6,11 @@ from collections import Counter
 import numpy as np
 import pytest
 from made_contexts import a_context
+from slow_bins import transcribed_bins
 
 from terrafl.errors import ConfigurationError
 from terrafl.records import Population
+from terrafl.seeds import stream
 from terrafl.selection.hics import HiCSFL
 
 BALANCED, SKEWED = np.zeros(4), np.array([0.05, 0.0, 0.0, 0.0])
@@ -210,6 +212,95 @@ def test_the_program_takes_angles_between_weights_and_biases_together(make_conte
     cohort = selector.draw(make_context(population, round=5, clients_per_round=4))
 
     assert [cluster["drawn"] for cluster in cohort.why["clusters"]] == [["a", "c"], ["b", "d"]]
+
+
+def transcribed_cohort(updates, sizes, wanted, generator):
+    """Follow the program: entropies, their variance, distances, then Algorithm 2's bins.
+
+    Return nothing if the variance is below 0.1: then the program draws by entropy.
+    """
+    entropies = []
+    for weight, _ in updates:
+        exponents = np.exp(np.array([row.sum() / len(row) for row in weight]) / 0.0025)
+        chances = exponents / exponents.sum()
+        entropies.append(float(-(chances * np.log(chances)).sum()))
+    if np.var(entropies) < 0.1:
+        return None
+    flat = [np.concatenate([weight.ravel(), bias]) for weight, bias in updates]
+    rows = np.zeros((len(flat), len(flat)))
+    for i, one in enumerate(flat):
+        for j, other in enumerate(flat):
+            cosine = one @ other / math.sqrt((one @ one) * (other @ other))
+            angle = 0.0 if i == j else math.acos(cosine)
+            rows[i, j] = angle + 10 * abs(entropies[i] - entropies[j])
+    bins = transcribed_bins(generator, rows, sizes, wanted)
+    return [int(generator.choice(len(sizes), p=np.array(row) / sum(row))) for row in bins]
+
+
+@pytest.mark.parametrize("spread", [0.0005, 0.002, 0.003, 0.01])
+def test_the_program_samples_by_clusters_when_entropies_vary(make_context, make_report, spread):
+    modes = Counter()
+    for seed in range(40):
+        generator = stream(seed, "updates")
+        ids = [f"c{i:02d}" for i in range(24)]
+        sizes = generator.integers(10**5, 3 * 10**5, size=24).tolist()
+        population = Population.of(dict(zip(ids, sizes, strict=True)))
+        scales = spread * (1 + 3 * generator.random(24))
+        updates = [(generator.normal(0, s, (5, 3)), generator.normal(0, s, 5)) for s in scales]
+        selector = HiCSFL(compat="released")
+        selector.refine(
+            [
+                make_report(client, weight_update=weight, bias_update=bias)
+                for client, (weight, bias) in zip(ids, updates, strict=True)
+            ],
+            a_context(),
+        )
+
+        cohort = selector.draw(make_context(population, round=9, clients_per_round=6, seed=seed))
+
+        fresh = make_context(population, round=9, clients_per_round=6, seed=seed).generator
+        expected = transcribed_cohort(updates, sizes, 6, fresh)
+        modes["clustered" if expected else "guided"] += 1
+        if expected is None:
+            assert "clusters" in cohort.why
+            assert len(cohort) == 6
+        else:
+            assert cohort.why["sampling"] == "clustered"
+            assert Counter(dict(zip(cohort.clients, cohort.draws, strict=True))) == Counter(
+                population.names(expected)
+            )
+    assert modes["guided" if spread < 0.001 else "clustered"] > 0
+
+
+def test_the_paper_never_samples_by_bins(make_context, make_report):
+    population = Population.of(dict.fromkeys("abcd", 10))
+    selector = two_kinds(make_report)  # the entropies 0 and ln 4: a variance of 0.48
+
+    cohort = selector.draw(make_context(population, round=9, clients_per_round=2))
+
+    assert "clusters" in cohort.why
+
+
+def test_clustered_sampling_takes_only_clients_in_reach(make_context, make_report):
+    population = Population.of(dict.fromkeys("abcdef", 10))
+    selector = HiCSFL(compat="released")
+    weights = {c: np.diag([0.05 * (c in "ace"), 0.0]) for c in "abcdef"}
+    selector.refine(
+        [make_report(c, weight_update=w, bias_update=np.ones(2)) for c, w in weights.items()],
+        a_context(),
+    )
+    reach = np.array([True, True, False, True, True, False])
+
+    cohorts = [
+        selector.draw(
+            make_context(population, round=9, clients_per_round=3, seed=seed, available=reach)
+        )
+        for seed in range(30)
+    ]
+
+    assert {c.why["sampling"] for c in cohorts} == {"clustered"}
+    assert {client for c in cohorts for client in c.clients} == set("abde")
+    assert {sum(c.draws) for c in cohorts} == {3}
 
 
 def test_updates_of_another_length_are_ignored(make_context, make_report):

@@ -67,8 +67,8 @@ def test_fedscale_rescales_utilities_among_sizes_and_counts_negative_ones_by_the
 
     low, top = 0.999 * 20, 40.0  # rewards above 0: 10 * sqrt(4), and the size 40
     scores = [
-        abs((0.0 - low) / (top - low) + math.sqrt(0.1 * math.log(10) / 1)),
-        abs((20.0 - low) / (top - low) + math.sqrt(0.1 * math.log(10) / 9)),
+        abs((0.0 - low) / (top - low) + math.sqrt(0.1 * math.log(9) / 1)),
+        abs((20.0 - low) / (top - low) + math.sqrt(0.1 * math.log(9) / 9)),
     ]
     expected = [score / sum(scores) for score in scores]
     assert got == pytest.approx([*expected, 0.0], abs=5 * 0.0112)

@@ -105,12 +105,45 @@ def test_negative_utilities_still_fill_the_places():
     assert admit(rescaled, 2, RELEASED).tolist() == [1, 0]
 
 
-def test_fedscale_admits_ten_times_the_places_whatever_the_cut_off():
-    values = np.array([100.0] + [1.0] * 30)
-    steep = replace(PRESETS["fedscale"], cut_off=1.0)
+@given(utilities, st.data(), st.floats(0, 1))
+@settings(derandomize=True, deadline=None)
+def test_fedscale_admits_as_its_program_does(values, data, cut_off):
+    places = data.draw(st.integers(1, max(1, len(values) // 4)))
+    rules = replace(PRESETS["fedscale"], cut_off=cut_off)
 
-    assert len(admit(values, 1, steep)) == 31  # the rank after the first: everybody
-    assert len(admit(values[:15], 1, replace(steep, formula="paper"))) == 10
+    admitted = admit(values, places, rules)
+
+    # Go down the ranking; stop below the cut-off, but not before 10 times the places are passed.
+    ranked = sorted(values.tolist(), reverse=True)
+    threshold = cut_off * ranked[min(places, len(ranked) - 1)]
+    expected = []
+    for value in ranked:
+        if value < threshold and len(expected) > 10 * places:
+            break
+        expected.append(value)
+    assert values[admitted].tolist() == expected
+
+
+def test_fedscale_admits_ten_times_the_places_and_one_more():
+    values = np.arange(50.0)
+
+    assert len(admit(values, 3, replace(PRESETS["fedscale"], cut_off=1.0))) == 31
+    assert len(admit(values, 3, replace(RELEASED, cut_off=1.0))) == 4
+
+
+@given(st.integers(0, 25), st.integers(0, 25), st.integers(0, 25), st.floats(0, 0.99))
+@settings(derandomize=True, deadline=None)
+def test_fedscale_leaves_places_empty_as_its_program_does(known, unknown, wanted, exploration):
+    picks = pick(
+        stream(0, "test"), standing(known, unknown), wanted, exploration, PRESETS["fedscale"]
+    )
+
+    exploited = min(wanted - math.floor(wanted * exploration), known)
+    explored = min(unknown, wanted - exploited)
+    if known + unknown <= wanted:
+        assert sorted(np.concatenate(picks).tolist()) == list(range(known + unknown))
+    else:
+        assert [len(part) for part in picks] == [exploited, explored, 0]
 
 
 def test_weighted_draws_follow_the_weights():

@@ -34,12 +34,13 @@ def test_presets_hold_the_published_constants(preset):
 
 
 @pytest.mark.parametrize(
-    ("preset", "threshold"), [("oort-repo", 10), ("fedscale", 30), ("hics", 10)]
+    ("preset", "formula", "threshold"),
+    [("oort-repo", "released", 10), ("fedscale", "fedscale", 30), ("hics", "released", 10)],
 )
-def test_released_presets_hold_the_published_percentiles_and_windows(preset, threshold):
+def test_released_presets_hold_the_published_percentiles_and_windows(preset, formula, threshold):
     rules = PRESETS[preset]
 
-    assert (rules.formula, rules.preference, rules.pacer_delta) == ("released", threshold, 5)
+    assert (rules.formula, rules.preference, rules.pacer_delta) == (formula, threshold, 5)
     assert (rules.max_excluded_fraction, rules.sample_window) == (0.3, 5)
 
 

@@ -32,15 +32,67 @@ def population_of(names):
         st.text("abc", min_size=1, max_size=4), st.sampled_from([0.0, 0.5, 1.0, 3.0]), min_size=1
     ),
     st.integers(1, 8),
+    st.integers(0, 5),
 )
 @settings(derandomize=True, deadline=None)
-def test_the_highest_losses_win_and_equal_ones_go_by_id(make_context, losses, wanted):
-    context = make_context(population_of(losses), clients_per_round=wanted, losses=Asked(losses))
+def test_the_highest_losses_win_whoever_ties(make_context, losses, wanted, seed):
+    context = make_context(
+        population_of(losses), clients_per_round=wanted, losses=Asked(losses), seed=seed
+    )
 
     cohort = PowerOfChoice(candidates="all").draw(context)
 
-    ranked = sorted(losses, key=lambda client: (-losses[client], client))
-    assert set(cohort.clients) == set(ranked[:wanted])
+    ranked = sorted(losses.values(), reverse=True)
+    assert sorted((losses[c] for c in cohort.clients), reverse=True) == ranked[:wanted]
+
+
+@given(
+    st.dictionaries(st.text("abcde", min_size=1, max_size=4), st.integers(0, 10**6), min_size=1),
+    st.integers(1, 8),
+    st.integers(0, 5),
+)
+@settings(derandomize=True, deadline=None)
+def test_without_ties_the_order_is_that_of_the_losses_alone(make_context, losses, wanted, seed):
+    losses = {client: loss + i / 100 for i, (client, loss) in enumerate(losses.items())}
+    context = make_context(
+        population_of(losses), clients_per_round=wanted, losses=Asked(losses), seed=seed
+    )
+
+    cohort = PowerOfChoice(candidates="all").draw(context)
+
+    ranked = sorted(losses, key=losses.__getitem__, reverse=True)
+    assert cohort.clients == tuple(sorted(ranked[:wanted]))
+    assert [row["id"] for row in cohort.why["highest"]] == ranked[: 2 * wanted]
+
+
+def shares_of_places(make_context, selector, population, wanted, losses=None):
+    counts, seeds = np.zeros(len(population)), 2000
+    for seed in range(seeds):
+        context = make_context(population, clients_per_round=wanted, seed=seed, losses=losses)
+        counts[population.index(selector.draw(context).clients)] += 1
+    return counts / seeds
+
+
+def test_equal_losses_are_ordered_at_random(make_context):
+    losses = Asked({"a": 0.5, "b": 0.5, "c": 0.9, "d": 0.5, "e": 0.1})
+
+    got = shares_of_places(
+        make_context, PowerOfChoice(candidates="all"), population_of("abcde"), 3, losses
+    )
+
+    # Two places are left for a, b and d. 2,000 draws: the standard deviation is 0.0105.
+    assert got == pytest.approx([2 / 3, 2 / 3, 1, 2 / 3, 0], abs=5 * 0.0105)
+
+
+def test_rpow_d_gives_clients_never_picked_equal_chances(make_context, make_report):
+    population = population_of("abcdefgh")
+    selector = PowerOfChoice(variant="rpow-d", candidates="all")
+    selector.refine([make_report("c", loss=9.0), make_report("f", loss=1.0)], a_context())
+
+    got = shares_of_places(make_context, selector, population, 3)
+
+    # 2,000 draws: the standard deviation is 0.0112.
+    assert got == pytest.approx([0 if c in "cf" else 3 / 6 for c in "abcdefgh"], abs=5 * 0.0112)
 
 
 def test_only_the_candidates_are_asked_and_only_they_are_taken(make_population, make_context):
@@ -92,30 +144,32 @@ def test_rpow_d_asks_nobody_and_prefers_who_was_never_picked(make_context, make_
     population = population_of("abcde")
     selector = PowerOfChoice(variant="rpow-d", candidates="all")
     asked = Asked({})
-    drawn = []
+    drawn, reported = [], {"a": 0.1, "b": 0.9, "c": 0.5, "d": 0.7, "e": 0.3}
     for number in range(4):
         context = make_context(population, round=number, clients_per_round=2, losses=asked)
         cohort = selector.draw(context)
         drawn.append(cohort.clients)
-        reported = {"a": 0.1, "b": 0.9, "c": 0.5, "d": 0.7, "e": 0.3}
         selector.refine(
             [make_report(c, round=number, loss=reported[c]) for c in cohort.clients], a_context()
         )
 
-    # Never picked first, by id; then e and the highest loss reported; then the two highest.
-    assert drawn == [("a", "b"), ("c", "d"), ("b", "e"), ("b", "d")]
+    # Never picked first, in any order; then the last one and the highest loss reported.
+    (last,) = set("abcde") - {*drawn[0], *drawn[1]}
+    assert len({*drawn[0], *drawn[1]}) == 4
+    assert set(drawn[2]) == {last, max({*"abcde"} - {last}, key=reported.get)}
+    assert drawn[3] == ("b", "d")
     assert asked.questions == []
 
 
-def test_rpow_d_takes_a_client_whose_report_was_refused_as_never_picked(make_context):
+def test_rpow_d_takes_a_client_whose_report_was_refused_as_never_picked(make_context, make_report):
     population = population_of("abc")
     selector = PowerOfChoice(variant="rpow-d", candidates="all")
-    first = selector.draw(make_context(population, clients_per_round=2))
-    selector.refine([], a_context())
+    first = selector.draw(make_context(population, clients_per_round=2)).clients
+    selector.refine([make_report(first[0], loss=5.0)], a_context())
 
-    second = selector.draw(make_context(population, round=1, clients_per_round=2))
+    second = selector.draw(make_context(population, round=1, clients_per_round=2)).clients
 
-    assert second.clients == first.clients == ("a", "b")
+    assert second == tuple(sorted({*"abc"} - {first[0]}))
 
 
 def test_a_candidate_without_a_finite_loss_is_never_taken(make_context):

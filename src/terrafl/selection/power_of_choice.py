@@ -44,10 +44,11 @@ class PowerOfChoice(Selector):
 
     Notes
     -----
-    Equal losses are ordered by client id. The paper's rule has no special first round and
-    neither has the default. A candidate that does not answer, or whose loss is not finite, is
-    never taken: the cohort is then smaller. Under ``rpow-d`` a client whose report was refused
-    keeps the loss it had before. Fewer than $d$ clients in reach are all candidates.
+    Equal losses, such as those of clients that never reported, are ordered at random. The
+    paper's rule has no special first round and neither has the default. A candidate that does not
+    answer, or whose loss is not finite, is never taken: the cohort is then smaller. Under
+    ``rpow-d`` a client whose report was refused keeps the loss it had before. Fewer than $d$
+    clients in reach are all candidates.
 
     Examples
     --------
@@ -90,7 +91,8 @@ class PowerOfChoice(Selector):
         losses = self._losses(context, candidates)
         answered = ~np.isnan(losses)
         candidates, losses = candidates[answered], losses[answered]
-        order = np.argsort(-losses, kind="stable")  # equal losses stay in the order of ids
+        shuffled = context.generator.permutation(len(losses))
+        order = shuffled[np.argsort(-losses[shuffled], kind="stable")]  # ties at random
         chosen = candidates[order[: context.clients_per_round]]
         shown = order[: 2 * context.clients_per_round]
         why: dict[str, Json] = {

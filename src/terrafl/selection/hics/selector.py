@@ -15,6 +15,7 @@ import numpy as np
 
 from terrafl.errors import ConfigurationError, require
 from terrafl.records import Cohort, Floats, Json, Positions, Report, State
+from terrafl.selection.clustered_bins import draw_from_bins, similarity_bins
 from terrafl.selection.hics.clusters import (
     direction,
     distances,
@@ -67,12 +68,14 @@ class HiCSFL(Selector):
     ``released`` follows the program where it differs without failing. The entropy is that of the
     row means of the weight update. The angle is that between concatenated weight and bias updates.
     Clients inside a cluster are equally likely. The warm-up lasts $\lfloor N / K \rfloor$ rounds
-    in the order of ids; after it, unknown clients are drawn only if there are too few others. Three
-    things are not followed. The program freezes updates after the warm-up depending on the
-    partition's Dirichlet parameters, which no server knows. It switches to clustered sampling by
-    the variance of the entropies, in the direction opposite to the paper's; the rule differs
-    between its versions. It fails for more clusters than places, for large updates and for cosines
-    rounded above 1.
+    in the order of ids; after it, unknown clients are drawn only if there are too few others. If
+    the variance of the known clients' entropies is 0.1 or more, the places are drawn by clustered
+    sampling on the same distances (:mod:`terrafl.selection.clustered_bins`); a client can then be
+    drawn more than once. This direction is opposite to the paper's, and the rule differs between
+    the program's versions. If there are no more clients than places, all are taken. Two things are
+    not followed. The program freezes updates after the warm-up depending on the partition's
+    Dirichlet parameters, which no server knows. It fails for more clusters than places, for large
+    updates and for cosines rounded above 1.
     """
 
     name: ClassVar[str] = "hics"
@@ -142,6 +145,10 @@ class HiCSFL(Selector):
         """Draw clients by cluster; return them and the clusters for the journal."""
         if count == 0:
             return clients[:0], {}
+        variance = float(self._memory["entropy"][self._memory.known()].var())
+        if self.compat == "released" and variance >= 0.1 and count < len(clients):
+            why: dict[str, Json] = {"sampling": "clustered", "entropy_variance": variance}
+            return self._draw_clustered(context, clients, count), why
         labels, means = self._clusters(context)
         gamma = self.gamma * max(0.0, 1 - context.progress)  # gamma_t
         sizes = context.population.sizes if self.compat == "paper" else np.ones(len(labels))
@@ -167,6 +174,14 @@ class HiCSFL(Selector):
             for m in range(len(means))
         ]
         return np.array(drawn, dtype=np.intp), {"gamma": gamma, "clusters": clusters}
+
+    def _draw_clustered(self, context: Context, clients: Positions, count: int) -> Positions:
+        """Draw by clustered sampling, possibly with repetition."""
+        directions, entropies = (self._memory[name][clients] for name in ("direction", "entropy"))
+        rows = distances(directions, entropies, self.entropy_weight)
+        sizes = context.population.sizes[clients]
+        bins = similarity_bins(context.generator, rows, sizes, count)
+        return clients[draw_from_bins(context.generator, bins)]
 
     def _clusters(self, context: Context) -> tuple[Positions, Floats]:
         """Return each client's cluster, -1 if unknown, and each cluster's mean entropy."""

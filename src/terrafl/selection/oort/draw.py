@@ -40,15 +40,16 @@ def pick(
     exploration: float,
     rules: OortRules,
 ) -> Picks:
-    r"""Fill ``wanted`` places, $\lfloor (1 - \varepsilon) \cdot wanted \rfloor$ by utility.
+    """Fill ``wanted`` places by utility and with unexplored clients.
 
     Places that unexplored clients cannot fill go to exploitation under the ``paper`` formula and
-    are filled uniformly under the ``released`` formula.
+    are filled uniformly under the ``released`` formula. Under the ``fedscale`` formula they stay
+    empty, unless everybody is wanted.
     """
     known, unknown = standing.explored, standing.unexplored
-    wanted = min(wanted, len(known) + len(unknown))
-    # Rounding can put a product such as 10 * (1 - 0.9) just below its integer; 1e-9 corrects it.
-    places = min(int((1 - exploration) * wanted + 1e-9), len(known))
+    everybody = len(known) + len(unknown)
+    wanted = min(wanted, everybody)
+    places = min(num_places(wanted, exploration, rules), len(known))
     new_places = min(wanted - places, len(unknown))
     if rules.formula == "paper":
         places = wanted - new_places
@@ -57,25 +58,34 @@ def pick(
     tried = _considered(standing.appeals, new_places, rules)
     explored = draw_by_weight(generator, unknown[tried], standing.appeals[tried], new_places)
     others = np.setdiff1d(known, exploited)
-    left = wanted - places - new_places
+    empty = rules.formula == "fedscale" and wanted < everybody
+    left = 0 if empty else wanted - places - new_places
     filled = generator.choice(others, size=left, replace=False) if left else others[:0]
     return Picks(exploited, explored, filled)
+
+
+def num_places(wanted: int, exploration: float, rules: OortRules) -> int:
+    r"""Return $\lfloor (1 - \varepsilon) \cdot wanted \rfloor$, under ``fedscale`` rounded up."""
+    # Rounding can put a product such as 10 * (1 - 0.9) just below its integer; 1e-9 corrects it.
+    if rules.formula == "fedscale":
+        return wanted - int(exploration * wanted + 1e-9)
+    return int((1 - exploration) * wanted + 1e-9)
 
 
 def admit(utilities: Floats, places: int, rules: OortRules) -> Positions:
     r"""Return the positions of the clients that compete for the places, best first.
 
     A client is admitted if its utility is at least the share $c$ of the utility at rank
-    ``places`` (``paper``) or at the next rank (``released``). Enough clients to fill the places
-    are always admitted.
+    ``places`` (``paper``) or at the next rank (the programs). Enough clients to fill the places
+    are always admitted; under the ``fedscale`` formula, ten times as many and one more.
     """
     order = np.argsort(-utilities, kind="stable")
     if places == 0:
         return order[:0]
     rank = places - 1 if rules.formula == "paper" else min(places, len(order) - 1)
     threshold = rules.cut_off * utilities[order[rank]]
-    enough = max(int((utilities >= threshold).sum()), rules.min_admitted * places)
-    return order[:enough]
+    least = 10 * places + 1 if rules.formula == "fedscale" else places
+    return order[: max(int((utilities >= threshold).sum()), least)]
 
 
 def _considered(appeals: Floats, places: int, rules: OortRules) -> Positions:

@@ -53,10 +53,11 @@ def durations_s(
 class Pacer:
     r"""Raise the preferred duration when the utility of the drawn clients falls.
 
-    At the end of every window of $W$ rounds, the sum of utilities in it is compared with that of
-    the previous window. ``paper``: if the sum fell, $T$ grows by $\Delta$. ``released``: if it
-    changed by at most a tenth, $T$ grows by $\Delta$; if it changed by five times or more, $T$
-    shrinks by $\Delta$.
+    At the end of every window of $W$ rounds, not in every round, the sum of utilities in it is
+    compared with that of the previous window. ``paper``: the sum is over all reports; if it fell,
+    $T$ grows by $\Delta$. The programs: the sum is over the rounds' mean utilities of exploited
+    clients; if it changed by at most a tenth, $T$ grows by $\Delta$; if it changed by five times or
+    more, $T$ shrinks by $\Delta$.
 
     Parameters
     ----------
@@ -75,7 +76,7 @@ class Pacer:
         if rounds_done == 0 or rounds_done % rules.pacer_window != 0:
             return
         self.preference += rules.pacer_delta * self._direction(rules)
-        if rules.formula == "released":
+        if rules.formula != "paper":
             self.preference = min(max(self.preference, rules.pacer_delta), 100.0)
         self.previous, self.current = self.current, 0.0
 

@@ -1,7 +1,8 @@
 """The constants of Oort in the paper and in three published programs.
 
 The programs share formulas that differ from the paper's (``formula="released"``) and differ
-from each other in constants; :mod:`terrafl.selection.oort.selector` describes the formulas.
+from each other in constants; FedScale also differs in the draw (``formula="fedscale"``).
+:mod:`terrafl.selection.oort.selector` describes the formulas.
 """
 
 import math
@@ -22,7 +23,8 @@ class OortRules:
     Parameters
     ----------
     formula
-        ``paper``, or ``released`` for the formulas of the published programs.
+        ``paper``, or ``released`` for the formulas of the published programs; ``fedscale`` for
+        those of FedScale, which differ from the other programs in the draw.
     loss
         The report's field that holds the loss: the mean of squared losses, or the mean loss.
     exploration, exploration_decay, exploration_min
@@ -30,17 +32,13 @@ class OortRules:
         round, and its minimum.
     cut_off
         Share of the utility at the last exploited rank that a client must reach, $c$.
-    min_admitted
-        Smallest number of admitted clients, as a multiple of the places, whatever the cut-off.
     clip_quantile
         Quantile at which utilities are clipped.
-    absolute_utility
-        Whether a negative utility is replaced by its absolute value; otherwise it counts as zero.
     penalty
         Exponent of the straggler factor, $\alpha$.
     preference, pacer_delta
         First preferred duration, and the pacer's step, $\Delta$: in median durations (``paper``)
-        or percentiles of the durations (``released``).
+        or percentiles of the durations (the programs).
     pacer_window
         Number of rounds in a window of the pacer, $W$.
     max_participations
@@ -48,26 +46,22 @@ class OortRules:
     max_excluded_fraction
         Largest share of the reachable clients that may be excluded for this reason.
     sample_window
-        Unexplored clients considered, as a multiple of the places (``released``).
+        Unexplored clients considered, as a multiple of the places (the programs).
     overcommit
         Clients drawn, as a multiple of $K$; the $K$ fastest of them train.
     warm_up_rounds, warm_up
         Number of first rounds drawn at random, and whether uniformly or in proportion to size.
-    restart_clock
-        Whether the round in the temporal term counts from the end of the warm-up.
     min_examples
         Clients with fewer examples are not drawn while enough others can be reached.
     """
 
-    formula: Literal["paper", "released"] = "paper"
+    formula: Literal["paper", "released", "fedscale"] = "paper"
     loss: Literal["squared_loss", "loss"] = "squared_loss"
     exploration: float = 0.9
     exploration_decay: float = 0.98
     exploration_min: float = 0.2
     cut_off: float = 0.95
-    min_admitted: int = 1
     clip_quantile: float = 0.95
-    absolute_utility: bool = False
     penalty: float = 2.0
     preference: float = 1.0
     pacer_delta: float = 1.0
@@ -78,7 +72,6 @@ class OortRules:
     overcommit: float = 1.0
     warm_up_rounds: int = 0
     warm_up: Literal["uniform", "size"] = "uniform"
-    restart_clock: bool = False
     min_examples: int = 1
 
     def __post_init__(self) -> None:
@@ -117,12 +110,11 @@ PRESETS: Mapping[Preset, OortRules] = MappingProxyType(
         "oort-repo": _OORT_REPO,
         "fedscale": replace(
             _OORT_REPO,
+            formula="fedscale",
             exploration_decay=0.98,
             exploration_min=0.3,
             cut_off=0.05,
-            min_admitted=10,
             clip_quantile=0.9,
-            absolute_utility=True,
             preference=30.0,
             overcommit=1.3,
             min_examples=1,
@@ -134,7 +126,6 @@ PRESETS: Mapping[Preset, OortRules] = MappingProxyType(
             overcommit=1.0,
             warm_up_rounds=25,
             warm_up="size",
-            restart_clock=True,
             min_examples=1,
         ),
     }

@@ -25,7 +25,7 @@ from terrafl.errors import require
 from terrafl.records import Cohort, Floats, Json, Positions, Report, State
 from terrafl.selection.memory import ClientMemory, array_in
 from terrafl.selection.needs import Need
-from terrafl.selection.oort.draw import Standing, draw_by_weight, fastest, pick
+from terrafl.selection.oort.draw import Picks, Standing, draw_by_weight, fastest, num_places, pick
 from terrafl.selection.oort.pacer import Durations, Pacer, durations_s
 from terrafl.selection.oort.presets import PRESETS, OortRules, Preset
 from terrafl.selection.oort.utility import (
@@ -65,21 +65,30 @@ class Oort(Selector):
     Notes
     -----
     The paper leaves some cases open. $T$ starts at $\Delta$, and both are in units of the median
-    duration. The pacer compares at the end of each window of $W$ rounds. Places that one of the
-    two groups cannot fill go to the other group. A client has taken part when its report was
-    accepted. If ``max_participations`` would leave too few clients for a cohort, the limit is
-    raised to its next multiple for all clients. ``measured`` durations differ between equal runs,
-    and so do the cohorts.
+    duration. The pacer compares at the end of each window of $W = 20$ rounds, not in every round.
+    Places that one of the two groups cannot fill go to the other group. A client has taken part
+    when its report was accepted. If ``max_participations`` would leave too few clients for a
+    cohort, the limit is raised to its next multiple for all clients. ``measured`` durations differ
+    between equal runs, and so do the cohorts.
 
     The presets ``oort-repo``, ``fedscale`` and ``hics`` follow the published programs. Utilities
-    are rescaled to about [0, 1] before the temporal term is added. The cut-off is taken one rank
-    later. Unexplored clients are drawn by size among the largest. Remaining places are filled
-    uniformly. $T$ is a percentile. ``hics`` also draws its first 25 rounds by size, uses the mean
-    loss and restarts its clock after these rounds; its decay is that of CIFAR-10 (Mini-ImageNet:
-    ``exploration_decay=0.95``). With overcommitment, more than $K$ clients are drawn and the $K$
-    fastest are kept before training starts. Two things differ from the programs: they estimate
-    the loss by a moving average over the first epoch or by the last batch only, and ``oort-repo``
-    gives all clients the same weight in the average.
+    are rescaled to about [0, 1] before the temporal term is added. Its round $R$ counts from the
+    end of the random rounds, while $L$ counts all rounds. The cut-off is taken one rank later.
+    Unexplored clients are drawn by size among the largest. Remaining places are filled uniformly.
+    $T$ is a percentile; the pacer sums each round's mean utility of the exploited clients. With
+    overcommitment, more than $K$ clients are drawn and the $K$ fastest are kept before training
+    starts; the others count as explored, with the round's mean utility.
+
+    ``fedscale`` exploits $K - \lfloor \varepsilon K \rfloor$ places and admits at least ten times
+    as many clients and one more. Its $\varepsilon$ stays above 0 when nobody is unexplored; these
+    places stay empty, and the cohort can be smaller than $K$. ``hics`` draws its first 25 rounds
+    by size and uses the mean loss; its decay is that of CIFAR-10 (Mini-ImageNet:
+    ``exploration_decay=0.95``).
+
+    Some things differ from the programs. They estimate the loss by a moving average over the first
+    epoch or by the last batch only. They overcommit the first random round too. ``oort-repo`` gives
+    all clients the same weight in the average, and its $\varepsilon$ falls to 0 one round later.
+    FedScale's program repeats the last explored clients when nobody is unexplored.
     """
 
     name: ClassVar[str] = "oort"
@@ -102,10 +111,11 @@ class Oort(Selector):
         require(self.preset in PRESETS, "preset", self.preset, f"one of {', '.join(PRESETS)}")
         _check_durations(self.durations)
         self._rules = self._overridden(PRESETS[self.preset])
-        self._memory = ClientMemory(
-            {"utility": 0.0, "last_round": 0.0, "participations": 0.0}
-            | ({"duration_s": np.nan} if self.durations == "measured" else {})
-        )
+        columns = {"utility": 0.0, "last_round": 0.0, "participations": 0.0}
+        columns |= {"duration_s": np.nan} if self.durations == "measured" else {}
+        # Roles in the draw whose reports are awaited; ``idle``: drawn, but too slow to run.
+        columns |= {} if self._rules.formula == "paper" else {"exploited": 0.0, "idle": 0.0}
+        self._memory = ClientMemory(columns)
         self._pacer = Pacer(self._rules.preference)
 
     def _overridden(self, preset: OortRules) -> OortRules:
@@ -121,23 +131,33 @@ class Oort(Selector):
         needs: set[Need] = {self._rules.loss}
         return frozenset(needs | {"duration_s"} if self.durations == "measured" else needs)
 
+    def smallest_cohort(self, clients_per_round: int) -> int:
+        """Return the smallest size of a cohort; under ``fedscale`` places can stay empty."""
+        if self._rules.formula != "fedscale":
+            return clients_per_round
+        exploration = max(self._rules.exploration, self._rules.exploration_min)
+        wanted = int(clients_per_round * self._rules.overcommit)
+        return min(clients_per_round, num_places(wanted, exploration, self._rules))
+
     def draw(self, context: Context) -> Cohort:
         """Draw the cohort: exploited and explored clients."""
         rules, population = self._rules, context.population
         self._memory.align(population)
-        self._pacer.begin(context.round, rules)
         if context.round < rules.warm_up_rounds:
             return self._warm_up(context)
+        self._pacer.begin(context.round + 1 - max(1, rules.warm_up_rounds), rules)
         measured = self._memory["duration_s"] if self.durations == "measured" else np.empty(0)
         durations = durations_s(self.durations, population, self.speed_seed, measured)
         preferred_s = self._pacer.preferred_s(durations, rules)  # T
         wanted = int(context.clients_per_round * rules.overcommit)
         standing = self._standing(context, wanted, durations, preferred_s)
         exploration = exploration_share(context.round + 1, rules)
-        if len(standing.unexplored) == 0:
+        if len(standing.unexplored) == 0 and rules.formula != "fedscale":
             exploration = 0.0
-        picks = pick(context.generator, standing, wanted, exploration, rules)
-        picks = fastest(context.generator, picks, durations, context.clients_per_round)
+        drawn = pick(context.generator, standing, wanted, exploration, rules)
+        picks = fastest(context.generator, drawn, durations, context.clients_per_round)
+        if rules.formula != "paper":
+            self._await(drawn, picks)
         why: dict[str, Json] = {
             "event": "drawn",
             "exploration": exploration,
@@ -145,6 +165,12 @@ class Oort(Selector):
         }
         why |= {name: sorted(population.names(part)) for name, part in picks._asdict().items()}
         return Cohort.of(population.names(np.concatenate(picks)), why)
+
+    def _await(self, drawn: Picks, kept: Picks) -> None:
+        """Note the roles of the clients that were drawn, for :meth:`refine`."""
+        self._memory["exploited"][:] = self._memory["idle"][:] = 0.0
+        self._memory["exploited"][drawn.exploited] = 1.0
+        self._memory["idle"][np.setdiff1d(np.concatenate(drawn), np.concatenate(kept))] = 1.0
 
     def _warm_up(self, context: Context) -> Cohort:
         reachable = context.eligible()
@@ -187,10 +213,9 @@ class Oort(Selector):
         else:
             rewards = np.concatenate([utilities, other_sizes])
             statistical = rescale(utilities, rewards, rules.clip_quantile)
-        clock = now - rules.warm_up_rounds if rules.restart_clock else now
         last_rounds = self._memory["last_round"][explored]
-        total = statistical + temporal_uncertainty(clock, last_rounds)
-        return np.abs(total) if rules.absolute_utility else total
+        total = statistical + temporal_uncertainty(now - rules.warm_up_rounds, last_rounds)
+        return np.abs(total) if rules.formula == "fedscale" else total
 
     def refine(self, reports: Sequence[Report], context: Context) -> Cohort:
         """Store utilities and durations, and end the round: there is one iteration."""
@@ -206,8 +231,24 @@ class Oort(Selector):
         if self.durations == "measured":
             learnt["duration_s"] = np.array([r.duration_s for r in reports], dtype=np.float64)
         self._memory.remember(ids, learnt)
-        self._pacer.current += float(utilities.sum())
+        if self._rules.formula == "paper":
+            self._pacer.current += float(utilities.sum())
+        else:
+            self._settle(ids, utilities, context.round)
         return Cohort()
+
+    def _settle(self, ids: Sequence[str], utilities: Floats, number: int) -> None:
+        """Give idle clients the mean utility, and the pacer that of the exploited clients."""
+        memory, mean = self._memory, float(utilities.mean()) if len(ids) else 0.0
+        idle, late = memory["idle"] > 0, self._rules.formula == "fedscale"
+        memory["utility"][idle] = mean
+        memory["last_round"][idle] = number + 1 + late  # FedScale counts the round up before
+        memory["participations"][idle] += 1
+        reported = utilities[memory.recall("exploited", ids) > 0]
+        num_idle = int(memory["exploited"][idle].sum())
+        total = float(reported.sum()) + num_idle * mean
+        self._pacer.current += total / (len(reported) + num_idle + 1e-4)  # 1e-4 as the programs
+        memory["exploited"][:] = memory["idle"][:] = 0.0
 
     def state(self) -> State:
         """Return the stored values of each client, and the pacer's state."""
