@@ -241,7 +241,7 @@ class Refusal:
     started
         Whether it began to train: its work then counts as a cost.
     samples
-        Examples processed in vain.
+        Examples processed for nothing.
     """
 
     client_id: str

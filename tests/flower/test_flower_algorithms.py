@@ -1,7 +1,7 @@
 """terrafl's algorithms on Flower: a torch client with one helper line against the simulator."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
@@ -53,7 +53,7 @@ class Clients:
     """Client apps with an ordinary torch loop, on the data and mini-batches of the simulator."""
 
     config: object
-    reports_steps: bool = True
+    wrong: dict = field(default_factory=dict)  # step sums of clients that lie, by position
 
     def __post_init__(self):
         self.data = federate(self.config)
@@ -111,10 +111,12 @@ class Clients:
                     steps += 1
             metrics = report(
                 len(rows),
-                steps=steps if self.reports_steps else None,
+                steps=steps,
                 learning_rate=training.learning_rate,
                 momentum=training.momentum,
             )
+            if position in self.wrong:
+                metrics[wire.STEP_SUM] = self.wrong[position] or 0.0
             content = RecordDict({"arrays": self.arrays(model), "metrics": metrics})
             return Message(content, reply_to=message)
 
@@ -228,11 +230,20 @@ def test_what_clients_receive_counts_in_bytes_down(tmp_path):
     assert spent["fedavg"]["bytes_down"] == model * spent["fedavg"]["client_updates"]
 
 
-def test_clients_that_do_not_report_their_steps_are_named(tmp_path):
-    clients = Clients(config_of("scaffold"), reports_steps=False)
+@pytest.mark.parametrize("wrong", [None, -1.0, 1e-30])
+def test_a_reply_with_wrong_steps_is_refused_and_the_others_count(wrong, tmp_path):
+    clients = Clients(config_of("scaffold"), wrong={0: wrong})
 
-    with pytest.raises(terrafl.errors.TerraflError, match=r"scaffold needs the local steps of"):
-        clients.start(tmp_path / "run", ALGORITHMS["scaffold"]())
+    clients.start(tmp_path / "run", ALGORITHMS["scaffold"]())
+
+    lines = list(read_lines(tmp_path / "run" / "journal.jsonl"))
+    refused = [e for e in lines if e["event"] == "refused"]
+    assert refused
+    assert {e["client"] for e in refused} == {str(clients.data.client_ids[0])}
+    reason = refused[0]["reason"]
+    assert "step-sum must be from" in reason or "metrics must be" in reason
+    model = load_file(tmp_path / "run" / "model.safetensors")
+    assert all(np.isfinite(array).all() for array in model.values())
 
 
 def test_moon_is_refused_with_the_reason():

@@ -28,6 +28,7 @@ class ClientSums:
         self._clients = run.client_vectors(names)
         self._num_parameters = run.num_parameters
         self._sums: dict[str, NDArray[np.float64]] = {n: np.zeros(len(run.model)) for n in names}
+        self._weights: dict[str, float] = {}  # by client, as they were when its vectors came
 
     def get(self, client_id: str) -> Mapping[str, Vector]:
         """Return a client's vectors by name."""
@@ -41,7 +42,8 @@ class ClientSums:
         self,
         client_id: str,
         vectors: Mapping[str, NDArray[np.floating]],
-        weights: Mapping[str, float] | None = None,
+        weight: float = 1.0,
+        weighted: str = "",
     ) -> None:
         """Replace a client's vectors.
 
@@ -51,23 +53,27 @@ class ClientSums:
             The client.
         vectors
             By name.
-        weights
-            Weight of the client in the sum of a vector, by name, if it is not 1. It must be the
-            same every time.
+        weight, weighted
+            Weight of the client in the sum of the vector of that name; it may change from one
+            time to the next.
         """
         old, new = self.get(client_id), {}
         for name, vector in vectors.items():
             new[name] = vector.astype(np.float32, copy=False)
             new[name][self._num_parameters :] = 0
-            change = np.subtract(new[name], old[name], dtype=np.float64)  # exact, so sums stay true
-            self._sums[name] += change * (weights or {}).get(name, 1.0)
+            before = self._weights.get(client_id, 1.0) if name == weighted else 1.0
+            now = weight if name == weighted else 1.0
+            self._sums[name] += np.multiply(new[name], now, dtype=np.float64)
+            self._sums[name] -= np.multiply(old[name], before, dtype=np.float64)
+        self._weights[client_id] = weight
         self._clients.put(client_id, new)
 
     def state(self) -> State:
         """Return the sums, and where the clients' vectors are."""
-        return {**self._sums, "clients": self._clients.state()}  # type: ignore[dict-item]  # JSON
+        return {**self._sums, "weights": self._weights, "clients": self._clients.state()}  # type: ignore[dict-item]  # JSON
 
     def restore(self, state: State) -> None:
         """Take up a state that :meth:`state` returned."""
         self._sums = {name: state[name] for name in self._sums}  # type: ignore[misc]  # as stored
+        self._weights = dict(state["weights"])  # type: ignore[arg-type]  # as stored
         self._clients.restore(state["clients"])  # type: ignore[arg-type]  # as stored

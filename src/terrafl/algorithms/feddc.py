@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from terrafl.algorithms.client_sums import ClientSums
 from terrafl.algorithms.protocol import (
@@ -20,7 +19,6 @@ from terrafl.algorithms.protocol import (
     LocalStep,
     Mean,
     RunFacts,
-    require_known_steps,
 )
 from terrafl.errors import require
 from terrafl.records import Population, State, Update, Vector
@@ -52,11 +50,13 @@ class FedDC(Algorithm):
     """
 
     name: ClassVar[str] = "feddc"
+    needs_steps: ClassVar[bool] = True
     gives: ClassVar[tuple[str, ...]] = ("drift", "correction")
     traffic: ClassVar[tuple[float, float]] = (1, 1)
 
     alpha: float = 0.01
     _clients: ClientSums = field(init=False, repr=False)
+    _sent: dict[str, Vector] = field(init=False, repr=False)  # the corrections of an iteration
     _by_size: bool = field(default=False, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -76,38 +76,30 @@ class FedDC(Algorithm):
         """Start without drift and correction; refuse Adam."""
         run.require_sgd(self.name)
         self._clients = ClientSums(run, "drift", "control")
-        self._by_size = run.averaging == "size"
+        self._by_size, self._sent = run.averaging == "size", {}
 
     def give(self, client_id: str, population: Population) -> Mapping[str, Vector]:
         r"""Return $h_k$ and $s / \hat w_k - s_k$."""
         own = self._clients.get(client_id)
-        common = self._control(client_id, population)
-        correction = (common - own["control"]).astype(np.float32)
+        share = len(population) * self._weight(client_id, population)
+        correction = (self._clients.sum("control") / share - own["control"]).astype(np.float32)
+        self._sent[client_id] = correction
         return {"drift": own["drift"], "correction": correction}
 
-    def _control(self, client_id: str, population: Population) -> NDArray[np.float64]:
-        r"""Return $s / \hat w_k$."""
-        scale = len(population) * self._weight(client_id, population)
-        return self._clients.sum("control") / scale
-
     def _weight(self, client_id: str, population: Population) -> float:
-        r"""Return $\hat w_k$."""
-        if not self._by_size:
-            return 1.0
-        size = int(population.sizes[population.index([client_id])[0]])
-        return size * len(population) / int(population.sizes.sum())
+        r"""Return $\hat w_k$, times the mean size where updates are averaged by size."""
+        return float(population.sizes[population.index([client_id])[0]]) if self._by_size else 1.0
 
     def learn(self, received: Vector, updates: Sequence[Update], population: Population) -> None:
         """Replace drift and control of the clients that trained."""
-        common = {u.client_id: self._control(u.client_id, population) for u in updates}
         for update in updates:
-            require_known_steps(self.name, update)
-            own = self._clients.get(update.client_id)
-            moved = update.vector.astype(np.float64) - received
-            control = own["control"] - common[update.client_id] - moved / update.step_sum
+            moved = update.vector - received
+            control = -self._sent[update.client_id] - moved / np.float32(update.step_sum)
+            drift = self._clients.get(update.client_id)["drift"] + moved
             weight = self._weight(update.client_id, population)
-            new = {"drift": own["drift"] + moved, "control": control}
-            self._clients.put(update.client_id, new, {"control": weight})
+            new = {"drift": drift, "control": control}
+            self._clients.put(update.client_id, new, weight, "control")
+        self._sent.clear()
 
     def aggregate(
         self, received: Vector, updates: Sequence[Update], population: Population, mean: Mean

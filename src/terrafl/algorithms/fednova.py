@@ -16,7 +16,6 @@ from terrafl.algorithms.fedprox import FedProx
 from terrafl.algorithms.protocol import (
     Mean,
     RunFacts,
-    require_known_steps,
 )
 from terrafl.errors import ConfigurationError
 from terrafl.records import Population, Update, Vector
@@ -46,6 +45,7 @@ class FedNova(FedProx):
     """
 
     name: ClassVar[str] = "fednova"
+    needs_steps: ClassVar[bool] = True
 
     mu: float = 0.0
     _momentum: float = field(default=0.0, init=False, repr=False)
@@ -66,9 +66,9 @@ class FedNova(FedProx):
     ) -> Vector:
         """Return the model moved by the mean of normalised updates."""
         norms = np.array([self._coefficients(update) for update in updates])
-        if np.all(norms == norms[0]):
-            return mean(received, updates)
         weights = np.array([update.weight for update in updates])
+        if np.all(norms == norms[0]) or not weights.any():
+            return mean(received, updates)
         effective = float(weights @ norms / weights.sum())
         return mean(
             received,
@@ -79,7 +79,6 @@ class FedNova(FedProx):
         )
 
     def _coefficients(self, update: Update) -> float:
-        require_known_steps(self.name, update)
         if not self.mu:
             return update.step_sum
         plain = coefficient_sum(update.steps, 1.0, self._momentum)

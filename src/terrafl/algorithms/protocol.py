@@ -93,15 +93,6 @@ class RunFacts:
             )
 
 
-def require_known_steps(name: str, update: Update) -> None:
-    """Refuse an update that does not say which steps led to it."""
-    if not update.step_sum > 0:
-        raise TerraflError(
-            f"{name} needs the local steps of every client; client {update.client_id} did not "
-            "report them: report them, or choose another algorithm."
-        )
-
-
 @runtime_checkable
 class Algorithm(Protocol):
     r"""A federated algorithm, $\mathcal{A}$; derive from it for the defaults.
@@ -123,6 +114,9 @@ class Algorithm(Protocol):
 
     traffic: ClassVar[tuple[float, float]] = (0, 0)
     """Model sizes that each training sends down and up beyond the model itself."""
+
+    needs_steps: ClassVar[bool] = False
+    """Whether updates must carry ``steps`` and ``step_sum``; without them they are refused."""
 
     extra_passes: ClassVar[int] = 0
     """Forward passes per example beyond ordinary training, for clients that were given vectors."""

@@ -19,7 +19,6 @@ from terrafl.algorithms.protocol import (
     LocalStep,
     Mean,
     RunFacts,
-    require_known_steps,
 )
 from terrafl.errors import require
 from terrafl.records import Population, State, Update, Vector
@@ -53,12 +52,14 @@ class Scaffold(Algorithm):
     """
 
     name: ClassVar[str] = "scaffold"
+    needs_steps: ClassVar[bool] = True
     shares: ClassVar[tuple[str, ...]] = ("control",)
     gives: ClassVar[tuple[str, ...]] = ("client_control",)
     traffic: ClassVar[tuple[float, float]] = (1, 1)
 
     server_learning_rate: float = 1.0
     _clients: ClientSums = field(init=False, repr=False)
+    _sent: Vector = field(init=False, repr=False)  # the population may change before it is used
     _by_size: bool = field(default=False, init=False, repr=False)
     _num_parameters: int = field(default=0, init=False, repr=False)
 
@@ -84,7 +85,8 @@ class Scaffold(Algorithm):
     def shared(self, population: Population) -> Mapping[str, Vector]:
         """Return $c$."""
         total = int(population.sizes.sum()) if self._by_size else len(population)
-        return {"control": (self._clients.sum("client_control") / total).astype(np.float32)}
+        self._sent = (self._clients.sum("client_control") / total).astype(np.float32)
+        return {"control": self._sent}
 
     def give(self, client_id: str, population: Population) -> Mapping[str, Vector]:
         """Return $c_k$."""
@@ -92,14 +94,12 @@ class Scaffold(Algorithm):
 
     def learn(self, received: Vector, updates: Sequence[Update], population: Population) -> None:
         """Replace the controls of the clients that trained, and their sum."""
-        control = self.shared(population)["control"]
         sizes = population.sizes[population.index([update.client_id for update in updates])]
         for update, size in zip(updates, sizes, strict=True):
-            require_known_steps(self.name, update)
             old = self._clients.get(update.client_id)["client_control"]
-            new = old - control + (received - update.vector) / np.float32(update.step_sum)
-            weights = {"client_control": float(size)} if self._by_size else {}
-            self._clients.put(update.client_id, {"client_control": new}, weights)
+            new = old - self._sent + (received - update.vector) / np.float32(update.step_sum)
+            weight = float(size) if self._by_size else 1.0
+            self._clients.put(update.client_id, {"client_control": new}, weight, "client_control")
 
     def aggregate(
         self, received: Vector, updates: Sequence[Update], population: Population, mean: Mean

@@ -43,37 +43,34 @@ class ServerAverage:
     """
 
     half_life: float
-    _model: NDArray[np.float64] | None = field(init=False, repr=False)
+    _model: NDArray[np.float64] = field(init=False, repr=False)  # empty before the first step
     _updates: int = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self._model, self._updates = None, 0
+        self._model, self._updates = np.zeros(0), 0
         must = "a finite number above 0, in client updates"
         require(0 < self.half_life < float("inf"), "half_life", self.half_life, must)
 
     @property
     def model(self) -> Vector | None:
         """The average; ``None`` before the first step."""
-        return None if self._model is None else self._model.astype(np.float32)
+        return self._model.astype(np.float32) if len(self._model) else None
 
     def take(self, model: Vector, num_updates: int) -> None:
         """Take in the model after a step with so many client updates."""
+        if num_updates == 0:
+            return
         self._updates += num_updates
         # expm1 keeps the ratio exact where the half-life is long.
         weights = np.expm1(-np.log(2) * np.array([num_updates, self._updates]) / self.half_life)
-        if self._model is None:
+        if not len(self._model):
             self._model = np.zeros(len(model))
         self._model += weights[0] / weights[1] * (model - self._model)
 
     def state(self) -> State:
         """Return the average, and how many client updates it has seen."""
-        average = np.zeros(0) if self._model is None else self._model
-        return {"average": average, "updates": self._updates}
+        return {"average": self._model, "updates": self._updates}
 
     def restore(self, state: State) -> None:
         """Take up a state that :meth:`state` returned."""
-        average, updates = state["average"], state["updates"]
-        assert isinstance(average, np.ndarray)
-        assert isinstance(updates, int)
-        self._model = average.astype(np.float64) if len(average) else None
-        self._updates = updates
+        self._model, self._updates = state["average"], state["updates"]  # type: ignore[assignment]

@@ -155,12 +155,15 @@ def methods(text: str) -> list[str | Plain]:
     [{'name': 'terraform', 'eta': 2, 'signal': 'bias'}, 'oort']
     """
     found: list[str | Plain] = []
-    for part in re.findall(r"[^,(]+(?:\([^)]*\))?", text):
-        name, bracket, settings = part.strip().partition("(")
-        if not name:
-            continue
-        assignments = listed(settings.removesuffix(")"))
-        found.append({"name": name.strip(), **overrides(assignments)} if bracket else name)
+    for part in re.split(r",(?![^(]*\))", text):
+        match = re.fullmatch(r"\s*([^()]*?)\s*(?:\((.*)\))?\s*", part)
+        if match is None or not match[1]:
+            raise ConfigurationError(
+                f"methods must be names, each with settings in brackets if any, such as "
+                f"terraform(eta=2),random; got {text!r}."
+            )
+        settings = overrides(listed(match[2] or ""))
+        found.append({"name": match[1], **settings} if settings else match[1])
     return found
 
 

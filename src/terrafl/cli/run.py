@@ -82,9 +82,10 @@ def _show(result: Result, as_json: bool) -> None:
         typer.echo(summary.to_json().decode(), nl=False)
         return
     score = metric_named(summary.metric).in_short(summary.accuracy, decimals=2)
+    averaged = " (moving average)" * ("average=" in summary.algorithm_variant)
     typer.echo(
         f"{summary.selector} with {summary.algorithm} on {summary.scenario or summary.dataset}: "
-        f"{score} after {summary.rounds} round{'s' * (summary.rounds != 1)} "
+        f"{score}{averaged} after {summary.rounds} round{'s' * (summary.rounds != 1)} "
         f"and {summary.client_updates} client updates (seed {summary.seed})"
     )
     if summary.reports_refused:

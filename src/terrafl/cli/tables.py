@@ -31,7 +31,7 @@ def _table(group: Group) -> Table:
     metric = group.metric
     score = f"{metric.name} in %" if metric.is_percent else metric.name
     table = Table(
-        title=f"{group.problem.name}, {group.algorithm}: test {score}{over}",
+        title=f"{group.title}: test {score}{over}",
         title_justify="left",
     )
     table.add_column("selector", no_wrap=True)

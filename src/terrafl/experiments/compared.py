@@ -75,7 +75,7 @@ class Compared:
 
     def __repr__(self) -> str:
         groups = [
-            f"{group.problem.name}, {group.algorithm}: "
+            f"{group.title}: "
             + ", ".join(f"{method.name} {_score(group, method)}" for method in group.methods)
             for group in self.comparison.groups
         ]

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from terrafl.algorithms import Algorithm
 from terrafl.federation.protocol import Answers, Federation, TrainRequest, TrainResult
-from terrafl.records import Update
+from terrafl.records import State, Update
 from terrafl.runs.events import Costs
 from terrafl.selection.needs import NUMBER_BYTES, find
 
@@ -75,6 +75,14 @@ class Account:
     def replace_model(self) -> None:
         """Note that there is a new global model, which no client has yet."""
         self._holders.clear()
+
+    def state(self) -> State:
+        """Return who has the current model."""
+        return {"holders": sorted(self._holders)}
+
+    def restore(self, state: State) -> None:
+        """Take up who has the current model."""
+        self._holders = set(state["holders"])  # type: ignore[arg-type]  # as stored
 
     def _extra(self, clients: int, model_sizes: float) -> int:
         return round(clients * model_sizes * self.federation.model_bytes)

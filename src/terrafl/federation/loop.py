@@ -92,8 +92,8 @@ class Loop:
         check_selector(self.selector)
         self._defences = [Intake()] if self.guard is None else [Intake(), self.guard]
         self._begin_algorithm()
-        self.state = self.record.open(self.initial_model, self._parts())
         self._account = Account(self.federation, self.selector.needs, self.algorithm)
+        self.state = self.record.open(self.initial_model, self._parts())
         self._notes = Notes(self.record, self.state)
         self._is_described = self.record.start is not None
 
@@ -314,12 +314,13 @@ class Loop:
     def _evaluate(self) -> None:
         """Evaluate every read-out on all test data, and on the participants'."""
         state, started = self.state, time.perf_counter()
+        readouts = self.readouts
         evaluations = {
             name: evaluation
-            for name, model in self.readouts.items()
+            for name, model in readouts.items()
             if (evaluation := self.federation.evaluate(model, state.participants)) is not None
         }
-        if not evaluations:
+        if next(iter(readouts)) not in evaluations:  # no other may be reported in its place
             return
         state.evaluated(evaluations)
         is_last = state.round + 1 == self.plan.num_rounds or self.is_saturated
@@ -331,6 +332,7 @@ class Loop:
             "selector": self.selector,
             "algorithm": self.algorithm,
             "federation": self.federation,
+            "account": self._account,
             **({} if self.average is None else {"average": self.average}),
             **{f"defence-{i}": defence for i, defence in enumerate(self._defences)},
         }

@@ -15,7 +15,7 @@ from terrafl.runs.summary import Labels, Point, Summary
 
 Arrays = Mapping[str, NDArray[np.generic]]
 
-_NUMBERS = ("steps", "draws", "weight", "metrics")  # of an update, kept with its vector
+_NUMBERS = ("steps", "step_sum", "draws", "weight", "metrics")  # of an update, kept with its vector
 
 
 class Stateful(Protocol):
@@ -233,7 +233,7 @@ class RunState:
         """Take up what :meth:`to_checkpoint` collected."""
         values, arrays = checkpoint.values, checkpoint.arrays
         for name, part in parts.items():
-            part.restore(values[name] | _under(f"{name}.", arrays))
+            part.restore(values.get(name, {}) | _under(f"{name}.", arrays))
         cohort = values["cohort"]
         return cls(
             model=arrays["model"],  # type: ignore[arg-type]  # as stored

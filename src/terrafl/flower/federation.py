@@ -1,4 +1,4 @@
-"""The federation on Flower: nodes that come and go, fall silent and may lie.
+"""The federation on Flower: nodes that connect, disconnect, time out and may send anything.
 
 What :mod:`terrafl.simulation.federation` is to simulated clients, this is to nodes.
 """
@@ -25,11 +25,11 @@ from terrafl.federation.protocol import (
     TrainRequest,
     TrainResult,
 )
+from terrafl.flower import reply_checks as checks
 from terrafl.flower import wire
 from terrafl.flower.exchange import exchange
 from terrafl.flower.history import History
 from terrafl.flower.model_arrays import ModelArrays, to_numpy, to_record
-from terrafl.flower.reply_checks import Reply, checked_reply, metrics_of, odd_metrics, too_large
 from terrafl.flower.roster import Roster
 from terrafl.flower.subset import SubsetGrid, nodes_to_evaluate, taking_everybody, weight_key
 from terrafl.records import Population, Refusal, Report, State, Update, Vector
@@ -138,21 +138,25 @@ class FlowerFederation:
         arrivals, owing = exchange(self.grid, messages, self.timeout_s)
         self.roster.owe(owing, request.round)
         sent, key = to_numpy(record), weight_key(self.settings.strategy)
-        replies: dict[str, Reply] = {}
+        replies: dict[str, checks.Reply] = {}
         faults = {c: "the client is not connected" for c in request.clients if c not in nodes}
         for client, node in nodes.items():
             if node not in arrivals:
                 faults[client] = f"no reply within {self.timeout_s:g} s"
                 continue
             message = arrivals[node].message
-            reply = checked_reply(message, node_id=node, sent=sent, weight_key=key)
-            if isinstance(reply, Reply):
+            reply = checks.checked_reply(message, node_id=node, sent=sent, weight_key=key)
+            if isinstance(reply, checks.Reply):
                 replies[client] = reply
             else:
                 faults[client] = reply
         sizes = {client: reply.num_examples for client, reply in replies.items()}
-        faults |= too_large(sizes, self.roster.known_sizes())
-        faults |= odd_metrics({c: r.metrics for c, r in replies.items() if c not in faults})
+        faults |= checks.too_large(sizes, self.roster.known_sizes())
+        faults |= checks.odd_metrics({c: r.metrics for c, r in replies.items() if c not in faults})
+        if self.settings.algorithm is not None and self.settings.algorithm.needs_steps:
+            faults |= checks.odd_steps(
+                {c: r.metrics for c, r in replies.items() if c not in faults}
+            )
         results: list[TrainResult] = []
         for client in request.clients:
             if client in faults:
@@ -199,7 +203,9 @@ class FlowerFederation:
         message.content = RecordDict({**message.content, **records})
         return message
 
-    def _update(self, client: str, reply: Reply, seconds: float, request: TrainRequest) -> Update:
+    def _update(
+        self, client: str, reply: checks.Reply, seconds: float, request: TrainRequest
+    ) -> Update:
         vector = self.model.layout.vector(reply.arrays)
         report = Report(
             client_id=client,
@@ -216,8 +222,8 @@ class FlowerFederation:
                 seconds=seconds,
             ),
             vector=vector,
-            steps=int(_number(reply.metrics.get(wire.STEPS))),
-            step_sum=_number(reply.metrics.get(wire.STEP_SUM)),
+            steps=int(checks.positive(reply.metrics.get(wire.STEPS))),
+            step_sum=checks.positive(reply.metrics.get(wire.STEP_SUM)),
             samples=self.settings.epochs * reply.num_examples,
             duration_s=seconds,
             metrics=reply.metrics,
@@ -290,9 +296,9 @@ class FlowerFederation:
         arrivals, _ = exchange(self.grid, messages, self.timeout_s)
         # Sums depend on their order in the last digits, and Flower draws nodes at random.
         replies = {self.roster.name(node): arrival.message for node, arrival in arrivals.items()}
-        metrics = {name: metrics_of(replies[name]) for name in sorted(replies)}
+        metrics = {name: checks.metrics_of(replies[name]) for name in sorted(replies)}
         valid = {name: m for name, m in metrics.items() if not isinstance(m, str)}
-        odd = odd_metrics(valid)
+        odd = checks.odd_metrics(valid)
         return self.settings.strategy.aggregate_evaluate(
             number, [replies[name] for name in valid if name not in odd]
         )
@@ -305,11 +311,6 @@ class FlowerFederation:
         """Take up a state that :meth:`state` returned."""
         self.roster.sizes |= state["sizes"]  # type: ignore[arg-type]  # as stored
         self.history.restore(state["history"])  # type: ignore[arg-type]  # as stored
-
-
-def _number(value: object) -> float:
-    """Return a positive number that a client reports; 0 where there is none."""
-    return float(value) if is_finite(value) and value > 0 else 0.0
 
 
 def _is_score(value: object) -> TypeGuard[int | float]:

@@ -14,6 +14,7 @@ import numpy as np
 from flwr.app import ArrayRecord, Message
 from numpy.typing import NDArray
 
+from terrafl.flower import wire
 from terrafl.flower.model_arrays import Arrays
 from terrafl.selection.report import is_finite, shorten
 
@@ -93,6 +94,24 @@ def odd_metrics(metrics: Mapping[str, Metrics]) -> dict[str, str]:
         for who, form in forms.items()
         if form != usual
     }
+
+
+def odd_steps(metrics: Mapping[str, Metrics]) -> dict[str, str]:
+    """Return who, by key, reports no local steps or far other ones than most, and what."""
+    sums = {who: positive(m.get(wire.STEP_SUM)) for who, m in metrics.items()}
+    typical = median_low([value for value in sums.values() if value] or [0.0])
+    return {
+        who: f"metric {wire.STEP_SUM} must be from {typical / MOST_TIMES_MEDIAN:g} to "
+        f"{MOST_TIMES_MEDIAN * typical:g}, as the algorithm needs; got "
+        f"{shorten(metrics[who].get(wire.STEP_SUM))}: give report() steps and learning_rate"
+        for who, value in sums.items()
+        if not typical / MOST_TIMES_MEDIAN <= value <= MOST_TIMES_MEDIAN * typical or not value
+    }
+
+
+def positive(value: object) -> float:
+    """Return a positive number that a client reports; 0 where there is none."""
+    return float(value) if is_finite(value) and value > 0 else 0.0
 
 
 def too_large(sizes: Mapping[str, int], known: Iterable[int]) -> dict[str, str]:

@@ -8,6 +8,7 @@ import math
 import os
 import tempfile
 import weakref
+import zlib
 from collections import deque
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from terrafl.errors import RunFolderError
+from terrafl.errors import RunFolderError, StorageError
 from terrafl.records import State, Vector
 from terrafl.runs.checkpoint import KEPT
 
@@ -43,6 +44,7 @@ class SlotFile:
         self._file: BinaryIO | None = None
         self._slots: NDArray[np.float32] = np.empty((0, *self._shape), dtype=np.float32)
         self._index: dict[str, int] = {}
+        self._checksums: dict[str, int] = {}  # by slot
         # Slots of the kept checkpoints, and of the one that is being written.
         self._protected: deque[dict[str, int]] = deque(maxlen=KEPT + 1)
 
@@ -70,6 +72,7 @@ class SlotFile:
             self._index[client_id] = slot
         for row, name in enumerate(self._names):
             self._slots[slot, row] = vectors[name]
+        self._checksums[str(slot)] = zlib.crc32(self._slots[slot].data)
 
     def state(self) -> State:
         """Write everything to disk; return which slot is whose, now and one checkpoint before."""
@@ -78,15 +81,13 @@ class SlotFile:
             os.fsync(self._file.fileno())
         before = self._protected[-1] if self._protected else {}
         self._protected.append(dict(self._index))
-        return {"index": dict(self._index), "before": before, "names": list(self._names)}
+        checksums = dict(self._checksums)
+        return {"index": dict(self._index), "before": before, "checksums": checksums}
 
     def restore(self, state: State) -> None:
         """Take up a state that :meth:`state` returned."""
-        index, before = state["index"], state["before"]
-        assert isinstance(index, Mapping)
-        assert isinstance(before, Mapping)
-        self._index = {str(client): int(slot) for client, slot in index.items()}  # type: ignore[arg-type]  # as stored
-        self._protected.extend([dict(before), dict(self._index)])  # type: ignore[arg-type]  # as stored
+        self._index = dict(state["index"])  # type: ignore[arg-type]  # as stored
+        self._protected.extend([dict(state["before"]), dict(self._index)])  # type: ignore[arg-type]
         if self._index:
             length = os.fstat(self._opened().fileno()).st_size // (4 * math.prod(self._shape))
             if max(self._index.values()) >= length:
@@ -95,6 +96,13 @@ class SlotFile:
                     "restore the file, or start the run again in another folder."
                 )
             self._map(length)
+            self._checksums = dict(state["checksums"])  # type: ignore[arg-type]  # as stored
+            for slot in self._index.values():
+                if zlib.crc32(self._slots[slot].data) != self._checksums[str(slot)]:
+                    raise RunFolderError(
+                        f"{self._path} must hold the client state of its checkpoint; it is "
+                        "damaged: restore the file, or start the run again in another folder."
+                    )
 
     def _free_slot(self, used: set[int]) -> int:
         slot = next(number for number in range(len(used) + 1) if number not in used)
@@ -104,8 +112,15 @@ class SlotFile:
 
     def _map(self, num_slots: int) -> None:
         """Map the file with room for so many slots."""
-        shape = (num_slots, *self._shape)
-        self._slots = np.memmap(self._opened(), dtype=np.float32, mode="r+", shape=shape)
+        shape, file = (num_slots, *self._shape), self._opened()
+        try:  # a hole in the file would be a crash later, when the disk is full
+            os.posix_fallocate(file.fileno(), 0, 4 * math.prod(shape))
+        except OSError as error:
+            raise StorageError(
+                f"{self._path or 'the temporary folder'} cannot hold the state of all clients: "
+                f"{error.strerror}. The work so far is kept: free space, then resume the run."
+            ) from error
+        self._slots = np.memmap(file, dtype=np.float32, mode="r+", shape=shape)
 
     def _opened(self) -> BinaryIO:
         if self._file is not None:

@@ -1,8 +1,8 @@
-"""What a client reports after training, and the one border that judges it.
+"""The checks of what a client reports after training.
 
-Reports come from other machines: nothing in one is believed before :func:`judge` has seen it.
-A bad report is refused by name with its reason; it never raises, is never repaired, and never
-spoils the others.
+Reports come from other machines: every report passes :func:`judge` before it is used. An invalid
+report is refused by name with its reason. It never raises, is never repaired, and does not affect
+the others.
 """
 
 import math

@@ -29,6 +29,8 @@ class Hostile:
     attackers: Attackers
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # whatever a federation has
+        if name == "inner":  # not set yet, while it is copied
+            raise AttributeError(name)
         return getattr(self.inner, name)
 
     def describe(self) -> Sequence[events.Event]:

@@ -25,7 +25,7 @@ class LocalTraining:
     Parameters
     ----------
     optimizer
-        ``sgd`` or ``adam``, started anew every time: the server sends parameters only.
+        ``sgd`` or ``adam``, started from scratch every time: the server sends parameters only.
     learning_rate
         Step size; constant unless ``lr_decay`` says otherwise.
     momentum

@@ -59,6 +59,11 @@ class Trainer:
         self._has_dropout = any(isinstance(module, _DropoutNd) for module in modules)
         batchable = is_batchable(job, self.network.module)
         self._batched = BatchedTrainer(job, self.network.layout) if batchable else None
+        if job.algorithm.uses_features and len(self.network.parameters) == 2:  # weight and bias
+            raise ConfigurationError(
+                f"{job.algorithm.name} must have a network with a trained layer before the final "
+                f"one; {job.model.name} has none: choose another model, or another algorithm."
+            )
         self._frozen: dict[str, FlatNetwork] = {}  # by the name of a given vector; "": received
         self._is_raw = arrays["train_x"].dtype == np.int64
         shape = (1, -1, *(1,) * (len(job.input_shape) - 1))
@@ -137,11 +142,6 @@ class Trainer:
             self._frozen[name].load(torch.from_numpy(vector))
 
         def contrast(x: Tensor, features: Tensor) -> Tensor:
-            if not features.requires_grad:
-                raise ConfigurationError(
-                    f"{algorithm.name} must have a network with a trained layer before the final "
-                    "one; this network has none: choose another model, or another algorithm."
-                )
             with torch.no_grad():
                 others = {n: net.outputs_and_features(x)[1] for n, net in self._frozen.items()}
             return algorithm.local_loss(features, others.pop(""), others)

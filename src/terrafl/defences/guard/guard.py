@@ -1,4 +1,4 @@
-r"""The guard: models and reports in, what may be believed of them out.
+r"""The guard: it bounds what each client can do with its model and its report.
 
 Every measure is a few lines of arithmetic over what the clients sent, so that a client's power
 over the model is bounded whatever it sends:
