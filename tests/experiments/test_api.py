@@ -189,6 +189,6 @@ def test_a_comparison_is_a_tidy_data_frame(compared):
 def test_a_comparison_introduces_itself_in_one_line(compared):
     first = compared[0]
 
-    assert repr(compared).startswith("Compared(digits, fedavg: Random ")
+    assert repr(compared).startswith("Compared(digits, FedAvg: Random ")
     assert f"{first['accuracy_percent']:.1f} %" in repr(compared)
     assert "/" not in repr(compared)

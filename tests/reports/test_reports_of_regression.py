@@ -106,7 +106,7 @@ def test_notebooks_and_the_python_api_name_r2(group, regression_runs):
 def test_the_terminal_names_r2(regression_runs, tmp_path, group):
     shown = CliRunner().invoke(app, ["report", str(regression_runs), "--out", str(tmp_path)])
 
-    assert "fedavg: test R², mean ± sd over 2 seeds" in " ".join(shown.output.split())
+    assert "FedAvg: test R², mean ± sd over 2 seeds" in " ".join(shown.output.split())
     assert f"{mean_r2(group, 0):.4f} ±" in shown.output
     assert "%" not in shown.output.split("selector")[1].split("After")[0]
 
