@@ -114,8 +114,8 @@ def _in_parallel(cells: Sequence[Cell], workers: int, on_round: OnCell) -> None:
             "Finished rounds are kept: run the same command again."
         ) from death
 
-    with ProcessGroup("terrafl.experiments.sweep", workers) as crew:
-        crew.ask(
+    with ProcessGroup("terrafl.experiments.sweep", workers) as processes:
+        processes.ask(
             [{"folder": str(cell.folder), "config": cell.config.to_plain()} for cell in cells],
             on_progress=on_progress,
             give_up=give_up,
